@@ -1,0 +1,155 @@
+"""Every error that Penstock raises on purpose.
+
+    PenstockError                 anything below; `except PenstockError` catches them all
+    |-- UserError                 the app, the data or the command line is wrong: exit code 2
+    |   |-- SyntaxFault           a statement does not parse
+    |   |-- NameFault             a stream, table, view, column, function or option does not exist
+    |   |-- TypeFault             types that cannot match
+    |   |-- PlanFault             a query that cannot be a view, e.g. one without event time
+    |   |-- ForbiddenFault        SQL that reaches outside the app
+    |   |-- OptionFault           a connector option or a setting is missing, unknown or malformed
+    |   |-- PromiseFault          a sink is asked for more than it can promise
+    |   `-- AppFault              the app's folder, files or Python code cannot be loaded
+    |-- SourceError               a source cannot be reached or read: exit code 3
+    |-- SinkError                 a sink cannot be reached or written: exit code 3
+    |   `-- FencedError           another driver has taken over this view: exit code 4
+    |-- StateError                the state folder disagrees with itself or is in use: exit code 4
+    |-- EngineError               Spark failed for a reason that is not the user's: exit code 5
+    `-- ToolError                 Java, Maven, a jar or another program is missing: exit code 6
+
+An error says what is wrong, where (file, line, the SQL underlined) and what to do next.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Where:
+    """A place in a user's file; `line` and `column` count from 1."""
+
+    file: str
+    line: int
+    column: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+class PenstockError(Exception):
+    """An error with a place, an optional excerpt of the user's own text, and a hint."""
+
+    exit_code = 5
+
+    def __init__(self, message: str, *, where: Where | None = None, excerpt: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.where = where
+        self.excerpt = excerpt
+        self.hint = hint
+
+    def __str__(self) -> str:
+        lines = [f"{self.where}: {self.message}" if self.where else self.message]
+        if self.excerpt:
+            lines.append(self.excerpt)
+        if self.hint:
+            lines.append(f"hint: {self.hint}")
+        return "\n".join(lines)
+
+
+class UserError(PenstockError):
+    """The user can mend it; never shown with a stack trace."""
+
+    exit_code = 2
+
+
+class SyntaxFault(UserError):
+    """A statement does not parse."""
+
+
+class NameFault(UserError):
+    """A name does not exist; the hint suggests near ones."""
+
+
+class TypeFault(UserError):
+    """Types that cannot match."""
+
+
+class PlanFault(UserError):
+    """The query parses, but cannot be kept as a view."""
+
+
+class ForbiddenFault(UserError):
+    """The SQL would reach outside the app: files, classes, commands, settings."""
+
+
+class OptionFault(UserError):
+    """An option or setting is missing, unknown or malformed."""
+
+
+class PromiseFault(UserError):
+    """A sink cannot promise the delivery that is asked of it."""
+
+
+class AppFault(UserError):
+    """The app's folder, files or Python code cannot be loaded."""
+
+
+class SourceError(PenstockError):
+    """A source cannot be reached or read."""
+
+    exit_code = 3
+
+
+class SinkError(PenstockError):
+    """A sink cannot be reached or written."""
+
+    exit_code = 3
+
+
+class FencedError(SinkError):
+    """Another driver has taken over this view; this one must stop."""
+
+    exit_code = 4
+
+
+class StateError(PenstockError):
+    """The state folder disagrees with itself, or another process uses it."""
+
+    exit_code = 4
+
+
+class EngineError(PenstockError):
+    """Spark failed for a reason that is not the user's."""
+
+    exit_code = 5
+
+
+class ToolError(PenstockError):
+    """A program or jar that Penstock needs is missing."""
+
+    exit_code = 6
+
+
+EXIT_CODES: tuple[tuple[int, str], ...] = (
+    (0, "done"),
+    (1, "the answer is no: `verify` found a difference, `check --strict` a warning"),
+    (2, "the app, the data or the command line is wrong"),
+    (3, "a source or a sink cannot be reached"),
+    (4, "the state folder is in use, or disagrees with itself"),
+    (5, "Spark failed for a reason that is not yours"),
+    (6, "Java, Maven, a jar or another program is missing"),
+    (130, "stopped at once by a second Ctrl-C"),
+)
+
+
+def underline(text: str, start: int, end: int, first_line: int = 1) -> str:
+    """The line of `text` that holds `start`, with its number, and carets under start..end."""
+    begin = text.rfind("\n", 0, start) + 1
+    stop = text.find("\n", start)
+    line = text[begin : stop if stop >= 0 else len(text)]
+    number = first_line + text.count("\n", 0, start)
+    prefix = f"{number:>5} | "
+    width = max(1, min(end, begin + len(line)) - start)
+    return f"{prefix}{line}\n{' ' * (len(prefix) + start - begin)}{'^' * width}"

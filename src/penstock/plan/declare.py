@@ -1,0 +1,103 @@
+"""What a user declares: streams, tables, views and sinks, as values; and the app that holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import TypeAlias
+
+from penstock.errors import Where
+from penstock.plan.nodes import Node
+from penstock.schema import Schema
+
+
+class Emit(Enum):
+    """When a view's rows are given out."""
+
+    CHANGES = "changes"
+    ON_CLOSE = "on close"
+    COMPLETE = "complete"
+
+
+@dataclass(frozen=True)
+class Secret:
+    """`secret('name')`: a reference, never the value."""
+
+    name: str
+
+
+Options: TypeAlias = Mapping[str, "str | Secret"]
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A named, typed, unbounded table."""
+
+    name: str
+    schema: Schema
+    options: Options
+    event_time: str | None = None
+    lateness: str | None = None
+    where: Where | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Reference data. An empty schema means: as the file or the database says."""
+
+    name: str
+    schema: Schema
+    options: Options
+    where: Where | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class View:
+    """A continuous query. `text` is the query as the user wrote it, for errors; empty for Python views."""
+
+    name: str
+    query: Node
+    emit: Emit = Emit.CHANGES
+    options: Options = field(default_factory=dict)
+    text: str = field(default="", compare=False)
+    where: Where | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Sink:
+    """Where a view's changes are delivered."""
+
+    name: str
+    view: str
+    options: Options
+    where: Where | None = field(default=None, compare=False)
+
+
+Declaration: TypeAlias = Stream | Table | View | Sink
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A whole app after all its files were read: names are unique across kinds, in order of declaration."""
+
+    name: str
+    folder: Path
+    declarations: Mapping[str, Declaration]
+
+    @property
+    def streams(self) -> dict[str, Stream]:
+        return {name: d for name, d in self.declarations.items() if isinstance(d, Stream)}
+
+    @property
+    def tables(self) -> dict[str, Table]:
+        return {name: d for name, d in self.declarations.items() if isinstance(d, Table)}
+
+    @property
+    def views(self) -> dict[str, View]:
+        return {name: d for name, d in self.declarations.items() if isinstance(d, View)}
+
+    @property
+    def sinks(self) -> dict[str, Sink]:
+        return {name: d for name, d in self.declarations.items() if isinstance(d, Sink)}

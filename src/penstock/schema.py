@@ -1,0 +1,91 @@
+"""Columns and their types as values; a type is Spark's own DDL text, e.g. `decimal(12,2)`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_FAMILIES: dict[str, str] = {
+    **dict.fromkeys(("tinyint", "smallint", "int", "bigint", "float", "double", "decimal"), "number"),
+    **dict.fromkeys(("string", "varchar", "char"), "text"),
+    **dict.fromkeys(("timestamp", "timestamp_ntz", "date"), "time"),
+    **dict.fromkeys(("array", "map", "struct", "variant"), "nested"),
+    "boolean": "boolean",
+    "binary": "binary",
+    "interval": "interval",
+}
+_SYNONYMS = {
+    "byte": "tinyint",
+    "short": "smallint",
+    "integer": "int",
+    "long": "bigint",
+    "real": "float",
+    "text": "string",
+    "numeric": "decimal",
+    "dec": "decimal",
+    "bool": "boolean",
+    "timestamp_ltz": "timestamp",
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A name, which keeps its case, and a type in Spark's DDL."""
+
+    name: str
+    type: str
+
+    @property
+    def family(self) -> str:
+        """One of number, text, time, boolean, binary, interval, nested; `other` when unknown."""
+        return family(self.type)
+
+
+@dataclass(frozen=True)
+class Schema:
+    """An ordered list of columns; names are found as Spark finds them, without regard to case."""
+
+    columns: tuple[Column, ...]
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
+
+    def find(self, name: str) -> Column | None:
+        wanted = name.lower()
+        return next((column for column in self.columns if column.name.lower() == wanted), None)
+
+    @property
+    def ddl(self) -> str:
+        """The columns as Spark reads them: names quoted, types as they are."""
+        return ", ".join(f"{quote(column.name)} {column.type}" for column in self.columns)
+
+
+def quote(name: str) -> str:
+    """`name` as a Spark identifier, whatever characters it holds."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def normal_type(text: str) -> str:
+    """A type in one spelling: lower case, no spaces around brackets, Spark's own names."""
+    compact = " ".join(text.split())
+    for mark in "<>(),:":
+        compact = compact.replace(f" {mark}", mark).replace(f"{mark} ", mark)
+    head = compact.split("(")[0].split("<")[0].lower()
+    rest = compact[len(head) :]
+    if head == "struct":
+        return "struct" + rest
+    lowered = _SYNONYMS.get(head, head) + rest.lower()
+    return "decimal(10,0)" if lowered == "decimal" else lowered
+
+
+def family(type_text: str) -> str:
+    """The family of a type: what may be compared with what."""
+    head = type_text.lower().split("(")[0].split("<")[0].split()[0]
+    return _FAMILIES.get(_SYNONYMS.get(head, head), "other")

@@ -1,0 +1,61 @@
+"""Where rows enter. A source gives raw records with their position; `decode` makes typed rows of them.
+
+Every source can be read live (a streaming DataFrame) and as history (a batch DataFrame, the whole of it or exactly up
+to the end of one epoch as its offset log says). `source.options` holds what can be known without Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from penstock.schema import Schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True)
+class SourceSpec:
+    """What a connector is given: plain option values (secrets already read) and two folders."""
+
+    name: str
+    options: Mapping[str, str]
+    schema: Schema
+    folder: Path
+    state: Path
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The most that one micro-batch may take."""
+
+    rows: int
+    megabytes: int
+    files: int = 0
+
+
+@dataclass(frozen=True)
+class Span:
+    """The part of a source between two logged offsets, as JSON text of Spark's offset log; None: from the beginning, to the end.
+
+    `log` is the source's own folder below the checkpoint (`sources/0`), which some sources need to read an offset.
+    """
+
+    start: str | None = None
+    end: str | None = None
+    log: Path | None = None
+
+
+class Source(Protocol):
+    """A source connector.
+
+    The DataFrame it gives has `__position STRING` (JSON: topic, partition, offset; or file, line where known) and either
+    `__value BINARY|STRING` (one record each, to be decoded) or the stream's columns already typed.
+    """
+
+    def live(self, spark: SparkSession, limits: Limits) -> DataFrame: ...
+
+    def history(self, spark: SparkSession, span: Span) -> DataFrame: ...
