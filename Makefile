@@ -1,0 +1,87 @@
+# Penstock: `make demo` shows it, `make test` proves it; both do all the set-up they need.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+ARGS ?=
+# Parts without a JVM come first: they answer in seconds.
+TESTS = tests/unit $(filter-out tests/unit/ tests/__pycache__/,$(wildcard tests/*/)) $(wildcard tests/test_*.py)
+
+apt_install := DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
+
+# $(call need,test that succeeds when it is there,what it is,Debian packages): installed where we may, named where we may not.
+need = $(1) >/dev/null 2>&1 || { \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "installing $(2): $(3)" >&2; \
+	  $(apt_install) $(3) >/dev/null 2>&1 || { apt-get update -qq && $(apt_install) $(3) >/dev/null; }; \
+	else \
+	  echo "$(2) is missing. On Debian: sudo apt-get install $(3)" >&2; exit 6; \
+	fi; }
+
+.PHONY: demo
+demo: setup jars ## a living example on embedded parts; make demo ARGS="--seconds 30"
+	@$(BIN)/penstock demo $(ARGS)
+
+.PHONY: test
+test: setup jars postgres check ## everything that proves Penstock: check, then all tests (under 20 minutes on 2 cores)
+	@$(BIN)/pytest $(TESTS) $(ARGS)
+
+.PHONY: unit
+unit: setup ## the tests that need no JVM, in seconds
+	@$(BIN)/pytest tests/unit $(ARGS)
+
+.PHONY: check
+check: setup ## style, types and layers, in under a minute
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+
+.PHONY: fmt
+fmt: setup ## put the code into shape
+	@$(BIN)/ruff check --fix-only --quiet .
+	@$(BIN)/ruff format .
+
+.PHONY: bench
+bench: setup jars ## benchmarks beside plain PySpark, in one run; make bench ARGS="ysb --json"
+	@$(BIN)/penstock bench $(if $(ARGS),$(ARGS),ysb)
+
+.PHONY: chaos
+chaos: setup jars postgres ## the tests that kill and resume
+	@$(BIN)/pytest tests/chaos $(ARGS)
+
+.PHONY: setup
+setup: $(READY) ## the virtual environment, with every version pinned
+
+$(READY): pyproject.toml constraints.txt
+	@$(call need,$(PYTHON) -c 'import ensurepip; import sys; sys.exit(sys.hexversion < 0x30b0000)',Python 3.11 with venv,python3 python3-venv)
+	@[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
+	@echo "installing Python packages, pinned by constraints.txt" >&2
+	@$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test]'
+	@touch $@
+
+.PHONY: java
+java:
+	@$(call need,[ -n "$${JAVA_HOME:-}" ] || command -v java,Java 17,openjdk-17-jre-headless)
+	@$(call need,command -v mvn,Maven,maven)
+
+.PHONY: jars
+jars: setup java ## the Kafka connector's jars, with their checksums
+	@$(BIN)/python -m penstock.spark.jars
+
+.PHONY: postgres
+postgres:
+	@$(call need,command -v postgres || ls /usr/lib/postgresql/*/bin/postgres,PostgreSQL,postgresql)
+
+.PHONY: clean
+clean: ## remove what was built or cached here; apps keep their state
+	@rm -rf .cache .mypy_cache .ruff_cache .pytest_cache .import_linter_cache build dist src/*.egg-info
+	@find src tests examples -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.PHONY: help
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
