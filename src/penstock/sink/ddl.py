@@ -1,0 +1,68 @@
+"""Spark's DDL text of columns and types, read into a tree that the sinks map to their own types."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from penstock.schema import Column, Schema, normal_type
+
+
+class Type(NamedTuple):
+    """`name` in Spark's spelling; `arguments` of decimal(p,s); `fields` of a struct, element of an array, key and value of a map."""
+
+    name: str
+    arguments: tuple[int, ...] = ()
+    fields: tuple[tuple[str, Type], ...] = ()
+
+
+def columns(ddl: str) -> Schema:
+    """The columns of a DDL text such as ``id STRING, `a b` DECIMAL(12,2)``."""
+    return Schema(tuple(Column(name, normal_type(text)) for name, text in (_name_and_type(part) for part in _split(ddl)) if text))
+
+
+def parse_type(text: str) -> Type:
+    """The tree of one type."""
+    compact = normal_type(text)
+    name = re.split(r"[(<]", compact, maxsplit=1)[0]
+    inner = compact[len(name) + 1 : -1] if compact != name else ""
+    if name == "struct":
+        return Type(name, fields=tuple((field, parse_type(kind)) for field, kind in (_name_and_type(part) for part in _split(inner))))
+    if name in ("array", "map"):
+        labels = ("element",) if name == "array" else ("key", "value")
+        return Type(name, fields=tuple(zip(labels, (parse_type(part) for part in _split(inner)), strict=True)))
+    if name in ("decimal", "varchar", "char") and inner:
+        sizes = tuple(int(number) for number in inner.split(","))
+        return Type(name, (*sizes, 0) if name == "decimal" and len(sizes) == 1 else sizes)
+    return Type(name if not name.startswith("interval") else "interval")
+
+
+def _split(text: str) -> list[str]:
+    """The parts between commas that are in no bracket and no backticks."""
+    parts, depth, quoted, start = [], 0, False, 0
+    for index, mark in enumerate(text):
+        if mark == "`":
+            quoted = not quoted
+        elif quoted:
+            continue
+        elif mark in "<(":
+            depth += 1
+        elif mark in ">)":
+            depth -= 1
+        elif mark == "," and depth == 0:
+            parts.append(text[start:index])
+            start = index + 1
+    parts.append(text[start:])
+    return [part.strip() for part in parts if part.strip()]
+
+
+_FIELD = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([^\s:]+))\s*(?::\s*|\s+)?(.*)", re.DOTALL)
+_TAIL = re.compile(r"\s+(?:NOT\s+NULL|COMMENT\s+(?:'[^']*'|\"[^\"]*\")|DEFAULT\s+.*)", re.IGNORECASE | re.DOTALL)
+
+
+def _name_and_type(text: str) -> tuple[str, str]:
+    found = _FIELD.fullmatch(text)
+    if found is None:
+        return text, ""
+    quoted, plain, kind = found.groups()
+    return (plain if quoted is None else quoted.replace("``", "`")), _TAIL.sub("", kind).strip()

@@ -1,0 +1,159 @@
+"""A results store over any database that holds the layout of `sink.tables`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from penstock.change import Change, Epoch
+from penstock.errors import FencedError
+from penstock.sink.store import AlreadyCommitted, DeadRow, EpochWriter, Position
+from penstock.sink.tables import Database
+from penstock.sink.writer import TableEpochWriter, forget
+
+
+class RelationalStore:
+    """The Store of SQLite and Postgres; see `sink.store.Store` for what each method promises."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def take_over(self, job: str, incarnation: str) -> Position:
+        with self._database.writing() as session:
+            session.run(
+                "INSERT INTO penstock_jobs (job, incarnation, fence) VALUES (?, ?, 1)"
+                " ON CONFLICT (job) DO UPDATE SET fence = penstock_jobs.fence + 1, incarnation = excluded.incarnation",
+                job,
+                incarnation,
+            )
+            ((fence,),) = session.fetch("SELECT fence FROM penstock_jobs WHERE job = ?", job)
+            last = session.fetch("SELECT epoch FROM penstock_ledger WHERE job = ? AND incarnation = ?", job, incarnation)
+            return Position(fence, last[0][0] if last else -1)
+
+    @contextmanager
+    def open_epoch(self, job: str, incarnation: str, fence: int, epoch: int) -> Iterator[EpochWriter]:
+        with self._database.writing() as session:
+            holder = session.fetch(f"SELECT fence, incarnation FROM penstock_jobs WHERE job = ?{self._database.row_lock}", job)
+            if holder != [(fence, incarnation)]:
+                raise FencedError(
+                    f"another driver has taken over job `{job}`; epoch {epoch} was not written",
+                    hint="only one `penstock run` may use a state folder or a results store at a time",
+                )
+            last = session.fetch("SELECT epoch FROM penstock_ledger WHERE job = ? AND incarnation = ?", job, incarnation)
+            if last and epoch <= last[0][0]:
+                raise AlreadyCommitted(f"epoch {epoch} of job `{job}`")
+            yield TableEpochWriter(session, incarnation, epoch)
+            session.run(
+                "INSERT INTO penstock_ledger (job, incarnation, fence, epoch) VALUES (?, ?, ?, ?)"
+                " ON CONFLICT (job, incarnation) DO UPDATE SET fence = excluded.fence, epoch = excluded.epoch",
+                job,
+                incarnation,
+                fence,
+                epoch,
+            )
+
+    def rows(self, view: str) -> Iterator[str]:
+        with self._database.reading() as session:
+            for (row,) in session.stream("SELECT row FROM penstock_rows WHERE view = ? ORDER BY id", view):
+                yield row
+
+    def count(self, view: str) -> int:
+        return self._number("SELECT count(*) FROM penstock_rows WHERE view = ?", view)
+
+    def reset(self, view: str) -> None:
+        with self._database.writing() as session:
+            forget(session, view)
+
+    def epochs(self, view: str, after: int, incarnation: str) -> Iterator[Epoch]:
+        with self._database.reading() as session:
+            found = session.fetch(
+                "SELECT epoch FROM penstock_epochs WHERE view = ? AND incarnation = ? AND epoch > ? ORDER BY epoch", view, incarnation, after
+            )
+            for (epoch,) in found:
+                changes = session.fetch(
+                    "SELECT op, key, row FROM penstock_changes WHERE view = ? AND incarnation = ? AND epoch = ? ORDER BY id", view, incarnation, epoch
+                )
+                yield Epoch(view, incarnation, epoch, [Change(*change) for change in changes])
+
+    def delivered(self, sink: str, incarnation: str) -> int:
+        return self._number("SELECT coalesce(max(epoch), -1) FROM penstock_delivered WHERE sink = ? AND incarnation = ?", sink, incarnation)
+
+    def set_delivered(self, sink: str, incarnation: str, epoch: int) -> None:
+        with self._database.writing() as session:
+            session.run(
+                "INSERT INTO penstock_delivered (sink, incarnation, epoch) VALUES (?, ?, ?)"
+                " ON CONFLICT (sink, incarnation) DO UPDATE SET epoch = excluded.epoch",
+                sink,
+                incarnation,
+                epoch,
+            )
+
+    def trim(self, view: str, keep_epochs: int, below: int) -> None:
+        with self._database.writing() as session:
+            for incarnation, newest in session.fetch("SELECT incarnation, max(epoch) FROM penstock_epochs WHERE view = ? GROUP BY incarnation", view):
+                bound = min(below, newest - keep_epochs + 1)
+                for table in ("penstock_changes", "penstock_epochs"):
+                    session.run(f"DELETE FROM {table} WHERE view = ? AND incarnation = ? AND epoch < ?", view, incarnation, bound)
+
+    def put_schema(self, view: str, ddl: str, key: tuple[str, ...] | None) -> None:
+        if self.schema(view) == (ddl, key):
+            return
+        with self._database.writing() as session:
+            session.run(
+                "INSERT INTO penstock_views (view, ddl, key) VALUES (?, ?, ?)"
+                " ON CONFLICT (view) DO UPDATE SET ddl = excluded.ddl, key = excluded.key",
+                view,
+                ddl,
+                None if key is None else json.dumps(key),
+            )
+            self._database.publish(session, view, ddl)
+
+    def schema(self, view: str) -> tuple[str, tuple[str, ...] | None] | None:
+        with self._database.reading() as session:
+            found = session.fetch("SELECT ddl, key FROM penstock_views WHERE view = ?", view)
+        return next(((ddl, None if key is None else tuple(json.loads(key))) for ddl, key in found), None)
+
+    def views(self) -> list[str]:
+        with self._database.reading() as session:
+            return [view for (view,) in session.fetch("SELECT view FROM penstock_views ORDER BY view")]
+
+    def add_dead(self, stream: str, rows: Iterable[tuple[str, str, bytes, str]]) -> int:
+        with self._database.writing() as session:
+            session.run("DELETE FROM dead_batch")
+            columns = ("n", "position", "reason", "raw", "seen_at")
+            session.load("dead_batch", columns, ((n, where, _printable(why), raw, at) for n, (where, why, raw, at) in enumerate(rows)))
+            return session.run(
+                "INSERT INTO penstock_dead (stream, position, reason, raw, seen_at)"
+                " SELECT ?, position, reason, raw, seen_at FROM dead_batch WHERE true ORDER BY n ON CONFLICT DO NOTHING",
+                stream,
+            )
+
+    def dead(self, stream: str) -> Iterator[DeadRow]:
+        with self._database.reading() as session:
+            for found in session.stream("SELECT position, reason, raw, seen_at FROM penstock_dead WHERE stream = ? ORDER BY id", stream):
+                yield DeadRow(*found)
+
+    def dead_count(self, stream: str) -> int:
+        return self._number("SELECT count(*) FROM penstock_dead WHERE stream = ?", stream)
+
+    def note(self, name: str, value: str) -> None:
+        with self._database.writing() as session:
+            session.run("INSERT INTO penstock_notes (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value", name, value)
+
+    def noted(self, name: str) -> str | None:
+        with self._database.reading() as session:
+            found = session.fetch("SELECT value FROM penstock_notes WHERE name = ?", name)
+        return found[0][0] if found else None
+
+    def close(self) -> None:
+        self._database.close()
+
+    def _number(self, sql: str, *values: object) -> int:
+        with self._database.reading() as session:
+            return int(session.fetch(sql, *values)[0][0])
+
+
+def _printable(text: str) -> str:
+    """Postgres cannot keep the character NUL in a text."""
+    return text.replace("\0", "")

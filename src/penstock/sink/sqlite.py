@@ -1,0 +1,129 @@
+"""The embedded results store: one SQLite file in the state folder.
+
+One writer at a time (SQLite's own rule), any number of readers, each on its own snapshot. A commit survives the end of the
+process; after a loss of power the last ones may be missing, whole, never half (write-ahead log, synchronous = NORMAL).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from penstock.errors import StateError
+from penstock.schema import Column
+from penstock.sink.ddl import columns, parse_type
+from penstock.sink.relational import RelationalStore
+from penstock.sink.tables import BATCH, LAYOUT, Session
+
+_TYPES = {"serial": "INTEGER PRIMARY KEY AUTOINCREMENT", "integer": "INTEGER", "bytes": "BLOB"}
+_WAIT_S = 60.0
+
+
+class SqliteStore(RelationalStore):
+    """The results store in the file `path`, made if absent."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(_SqliteDatabase(path))
+
+
+class _SqliteSession:
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def run(self, sql: str, *values: object) -> int:
+        return self._connection.execute(sql, values).rowcount
+
+    def fetch(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        return self._connection.execute(sql, values).fetchall()
+
+    def stream(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
+        return iter(self._connection.execute(sql, values))
+
+    def load(self, table: str, columns: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> None:
+        self._connection.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})", rows)
+
+
+class _SqliteDatabase:
+    row_lock = ""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._turn = threading.RLock()
+        self._idle: list[sqlite3.Connection] = []
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with self._reported():
+            self._writer = self._connect()
+            for statement in LAYOUT + BATCH:
+                self._writer.execute(statement.format_map(_TYPES))
+
+    @contextmanager
+    def writing(self) -> Iterator[Session]:
+        with self._turn, self._reported():
+            self._writer.execute("BEGIN IMMEDIATE")
+            try:
+                yield _SqliteSession(self._writer)
+                self._writer.execute("COMMIT")
+            except BaseException:
+                if self._writer.in_transaction:
+                    self._writer.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        with self._reported():
+            connection = self._idle.pop() if self._idle else self._connect()
+            connection.execute("BEGIN")
+            try:
+                yield _SqliteSession(connection)
+            finally:
+                connection.execute("ROLLBACK")
+                self._idle.append(connection)
+
+    def publish(self, session: Session, view: str, ddl: str) -> None:
+        if view.startswith(("penstock_", "sqlite_", "__")):
+            return
+        listed = ", ".join(f"{_expression(column)} AS {_name(column.name)}" for column in columns(ddl) if '"' not in column.name)
+        session.run(f"DROP VIEW IF EXISTS {_name(view)}")
+        if listed:
+            session.run(f"CREATE VIEW {_name(view)} AS SELECT {listed} FROM penstock_rows WHERE view = {_text(view)} ORDER BY id")
+
+    def close(self) -> None:
+        with self._turn:
+            for connection in (*self._idle, self._writer):
+                connection.close()
+            self._idle.clear()
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self._path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
+        for setting in ("journal_mode = WAL", "synchronous = NORMAL", "temp_store = MEMORY", "cache_size = -65536"):
+            connection.execute(f"PRAGMA {setting}")
+        return connection
+
+    @contextmanager
+    def _reported(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise StateError(
+                f"the results store {self._path} cannot be used: {error}",
+                hint="check that the disk has room and that nothing else writes this file",
+            ) from error
+
+
+def _expression(column: Column) -> str:
+    """A column of the readable view; a decimal that a double holds exactly becomes a number, so that it sorts as one."""
+    value = f"json_extract(row, {_text(f'$.{_name(column.name)}')})"
+    kind = parse_type(column.type)
+    return f"CAST({value} AS NUMERIC)" if kind.name == "decimal" and kind.arguments[0] <= 15 else value
+
+
+def _name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _text(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,78 @@
+"""The physical layout of a results store, the same in every database, and the little that a database must do for it.
+
+    penstock_rows       what each view holds now: view, key (None in a bag), partition, the row as JSON
+    penstock_changes    the change log, in order of id
+    penstock_epochs     the logged epochs of each view, those without changes too
+    penstock_jobs       who may write a job: the fence goes up with every driver that takes over
+    penstock_ledger     the last committed epoch of each job and incarnation
+    penstock_delivered  the last epoch that each sink without a ledger has confirmed
+    penstock_views      each view's columns and key
+    penstock_dead       records that did not decode
+    penstock_notes      small facts
+    batch, dead_batch   temporary: rows on their way in, so that one statement handles them all
+
+SQL here is what SQLite and Postgres both read; values are marked with `?`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+LAYOUT: tuple[str, ...] = (
+    "CREATE TABLE IF NOT EXISTS penstock_rows (id {serial}, view TEXT NOT NULL, key TEXT, part TEXT, row TEXT NOT NULL)",
+    "CREATE INDEX IF NOT EXISTS penstock_rows_in_order ON penstock_rows (view, id)",
+    "CREATE UNIQUE INDEX IF NOT EXISTS penstock_rows_by_key ON penstock_rows (view, key) WHERE key IS NOT NULL",
+    "CREATE INDEX IF NOT EXISTS penstock_rows_by_part ON penstock_rows (view, part) WHERE part IS NOT NULL",
+    "CREATE TABLE IF NOT EXISTS penstock_changes (id {serial}, view TEXT NOT NULL, incarnation TEXT NOT NULL, epoch BIGINT NOT NULL,"
+    " op TEXT NOT NULL, key TEXT, row TEXT NOT NULL)",
+    "CREATE INDEX IF NOT EXISTS penstock_changes_by_epoch ON penstock_changes (view, incarnation, epoch, id)",
+    "CREATE TABLE IF NOT EXISTS penstock_epochs (view TEXT NOT NULL, incarnation TEXT NOT NULL, epoch BIGINT NOT NULL,"
+    " PRIMARY KEY (view, incarnation, epoch))",
+    "CREATE TABLE IF NOT EXISTS penstock_jobs (job TEXT PRIMARY KEY, incarnation TEXT NOT NULL, fence BIGINT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS penstock_ledger (job TEXT NOT NULL, incarnation TEXT NOT NULL, fence BIGINT NOT NULL, epoch BIGINT NOT NULL,"
+    " PRIMARY KEY (job, incarnation))",
+    "CREATE TABLE IF NOT EXISTS penstock_delivered (sink TEXT NOT NULL, incarnation TEXT NOT NULL, epoch BIGINT NOT NULL,"
+    " PRIMARY KEY (sink, incarnation))",
+    "CREATE TABLE IF NOT EXISTS penstock_views (view TEXT PRIMARY KEY, ddl TEXT NOT NULL, key TEXT)",
+    "CREATE TABLE IF NOT EXISTS penstock_dead (id {serial}, stream TEXT NOT NULL, position TEXT NOT NULL, reason TEXT NOT NULL,"
+    " raw {bytes} NOT NULL, seen_at TEXT NOT NULL, UNIQUE (stream, position))",
+    "CREATE TABLE IF NOT EXISTS penstock_notes (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+)
+BATCH: tuple[str, ...] = (
+    "CREATE TEMPORARY TABLE IF NOT EXISTS batch (n {integer} PRIMARY KEY, key TEXT, part TEXT, row TEXT)",
+    "CREATE TEMPORARY TABLE IF NOT EXISTS dead_batch (n {integer} PRIMARY KEY, position TEXT, reason TEXT, raw {bytes}, seen_at TEXT)",
+)
+
+
+class Session(Protocol):
+    """A transaction of a database."""
+
+    def run(self, sql: str, *values: object) -> int:
+        """Execute; the number of rows touched."""
+
+    def fetch(self, sql: str, *values: object) -> list[tuple[Any, ...]]: ...
+
+    def stream(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
+        """The rows one by one, for results that may be large."""
+
+    def load(self, table: str, columns: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> None:
+        """Put many rows in the fastest way that the database has."""
+
+
+class Database(Protocol):
+    """A database that holds the layout. `row_lock` is what makes a SELECT hold its row until the end of the transaction."""
+
+    row_lock: str
+
+    def writing(self) -> AbstractContextManager[Session]:
+        """A transaction that commits at the end and rolls back on any exception."""
+
+    def reading(self) -> AbstractContextManager[Session]:
+        """A snapshot: everything read in it is of one moment, and nothing waits for a writer."""
+
+    def publish(self, session: Session, view: str, ddl: str) -> None:
+        """Make a view readable by plain SQL under its own name."""
+
+    def close(self) -> None: ...

@@ -1,0 +1,150 @@
+"""Writes of one epoch as a few set-wise statements over the layout of `sink.tables`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from penstock.sink.difference import Difference, Fresh, Stored, as_bag, by_key, common_prefix
+from penstock.sink.tables import Session
+
+_LOG = "INSERT INTO penstock_changes (view, incarnation, epoch, op, key, row) SELECT ?, ?, ?, "
+_CHANGED = "FROM batch b LEFT JOIN penstock_rows r ON r.view = ? AND r.key = b.key WHERE r.row IS NULL OR r.row <> b.row ORDER BY b.n"
+_OVERWRITTEN = "FROM batch b JOIN penstock_rows r ON r.view = ? AND r.key = b.key WHERE r.row <> b.row ORDER BY b.n"
+_GONE = "FROM batch b JOIN penstock_rows r ON r.view = ? AND r.key = b.key ORDER BY b.n"
+_PUT = (
+    "INSERT INTO penstock_rows (view, key, part, row) SELECT ?, b.key, b.part, b.row FROM batch b WHERE true ORDER BY b.n"
+    " ON CONFLICT (view, key) WHERE key IS NOT NULL DO UPDATE SET row = excluded.row, part = excluded.part"
+    " WHERE penstock_rows.row <> excluded.row OR coalesce(penstock_rows.part, '') <> coalesce(excluded.part, '')"
+)
+_TAKE = "DELETE FROM penstock_rows WHERE view = ? AND key IN (SELECT key FROM batch)"
+
+
+class TableEpochWriter:
+    """The EpochWriter of both databases; it lives inside one open transaction."""
+
+    def __init__(self, session: Session, incarnation: str, epoch: int) -> None:
+        self._session = session
+        self._incarnation = incarnation
+        self._epoch = epoch
+
+    def upsert(
+        self, view: str, pairs: Sequence[tuple[str, str]], gone: Sequence[str] = (), *, parts: Sequence[str] | None = None, log: bool = True
+    ) -> None:
+        self._upsert(view, pairs, gone, parts, log, visible=True)
+
+    def upsert_bag(
+        self, view: str, pairs: Sequence[tuple[str, str]], gone: Sequence[str] = (), *, parts: Sequence[str] | None = None, log: bool = True
+    ) -> None:
+        self._upsert(view, pairs, gone, parts, log, visible=False)
+
+    def append(self, view: str, rows: Sequence[str], *, parts: Sequence[str] | None = None, log: bool = True) -> None:
+        self._touch(view, log)
+        self._add(view, [Fresh(None, part, row) for part, row in zip(_each(parts, rows), rows, strict=True)])
+        if log:
+            self._log(view, (("+", None, row) for row in rows))
+
+    def replace(
+        self,
+        view: str,
+        rows: Sequence[tuple[str | None, str]],
+        *,
+        part: Sequence[str] | None = None,
+        parts: Sequence[str] | None = None,
+        ordered: bool = False,
+        log: bool = True,
+    ) -> None:
+        self._touch(view, log)
+        old = self._stored(view, parts)
+        new = [Fresh(key, where, row) for (key, row), where in zip(rows, _each(part, rows), strict=True)]
+        keyed = any(row.key is not None for row in new) or any(row.key is not None for row in old)
+        if keyed:
+            new = list({row.key: row for row in new}.values())
+        change = by_key(old, new) if keyed else as_bag(old, new)
+        if ordered and parts is None:
+            same = common_prefix(old, new)
+            self._drop(old[same:])
+            self._add(view, new[same:])
+        else:
+            self._apply(view, change)
+        if log:
+            self._log(view, (("-", row.key, row.row) for row in change.gone))
+            self._log(view, (("+", row.key, row.row) for row in change.added))
+
+    def rows(self, view: str, parts: Sequence[str] | None = None) -> list[str]:
+        return [stored.row for stored in self._stored(view, parts)]
+
+    def reset(self, view: str) -> None:
+        forget(self._session, view)
+
+    def _upsert(
+        self, view: str, pairs: Sequence[tuple[str, str]], gone: Sequence[str], parts: Sequence[str] | None, log: bool, visible: bool
+    ) -> None:
+        self._touch(view, log)
+        put = {key: (key, part, row) for part, (key, row) in zip(_each(parts, pairs), pairs, strict=True)}
+        dropped = [key for key in dict.fromkeys(gone) if key not in put]
+        if dropped:
+            self._batch((key, None, None) for key in dropped)
+            if log:
+                self._log_batch(view, "'-', b.key, r.row " if visible else "'-', NULL, r.row ", _GONE)
+            self._session.run(_TAKE, view)
+        if put:
+            self._batch(put.values())
+            if log and visible:
+                self._log_batch(view, "'+', b.key, b.row ", _CHANGED)
+            elif log:
+                self._log_batch(view, "'-', NULL, r.row ", _OVERWRITTEN)
+                self._log_batch(view, "'+', NULL, b.row ", _CHANGED)
+            self._session.run(_PUT, view)
+
+    def _apply(self, view: str, change: Difference) -> None:
+        self._drop(change.gone)
+        self._add(view, change.added)
+        for id_, part in change.moved:
+            self._session.run("UPDATE penstock_rows SET part = ? WHERE id = ?", part, id_)
+
+    def _add(self, view: str, rows: Sequence[Fresh]) -> None:
+        if rows and rows[0].key is not None:
+            self._batch(rows)
+            self._session.run(_PUT, view)
+        elif rows:
+            self._session.load("penstock_rows", ("view", "part", "row"), ((view, row.part, row.row) for row in rows))
+
+    def _drop(self, rows: Sequence[Stored]) -> None:
+        if rows:
+            self._session.run("DELETE FROM batch")
+            self._session.load("batch", ("n",), ((row.id,) for row in rows))
+            self._session.run("DELETE FROM penstock_rows WHERE id IN (SELECT n FROM batch)")
+
+    def _stored(self, view: str, parts: Sequence[str] | None) -> list[Stored]:
+        select = "SELECT r.id, r.key, r.part, r.row FROM penstock_rows r "
+        if parts is None:
+            found = self._session.fetch(select + "WHERE r.view = ? ORDER BY r.id", view)
+        else:
+            self._batch((None, part, None) for part in dict.fromkeys(parts))
+            found = self._session.fetch(select + "JOIN batch b ON r.part = b.part WHERE r.view = ? AND r.part IS NOT NULL ORDER BY r.id", view)
+        return [Stored(*row) for row in found]
+
+    def _batch(self, rows: Iterable[tuple[str | None, str | None, str | None]]) -> None:
+        self._session.run("DELETE FROM batch")
+        self._session.load("batch", ("n", "key", "part", "row"), ((n, *row) for n, row in enumerate(rows)))
+
+    def _log_batch(self, view: str, columns: str, source: str) -> None:
+        self._session.run(_LOG + columns + source, view, self._incarnation, self._epoch, view)
+
+    def _log(self, view: str, changes: Iterable[tuple[str, str | None, str]]) -> None:
+        columns = ("view", "incarnation", "epoch", "op", "key", "row")
+        self._session.load("penstock_changes", columns, ((view, self._incarnation, self._epoch, *change) for change in changes))
+
+    def _touch(self, view: str, log: bool) -> None:
+        if log:
+            self._session.run("INSERT INTO penstock_epochs VALUES (?, ?, ?) ON CONFLICT DO NOTHING", view, self._incarnation, self._epoch)
+
+
+def forget(session: Session, view: str) -> None:
+    """Remove a view's rows and change log."""
+    for table in ("penstock_rows", "penstock_changes", "penstock_epochs"):
+        session.run(f"DELETE FROM {table} WHERE view = ?", view)
+
+
+def _each(parts: Sequence[str] | None, rows: Sequence[object]) -> Sequence[str | None]:
+    return [None] * len(rows) if parts is None else parts
