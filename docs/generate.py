@@ -1,0 +1,72 @@
+"""Writes the pages that come from the code: `python docs/generate.py`. A test compares them, so they cannot drift."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from penstock import errors
+from penstock.settings import SETTINGS
+
+HERE = Path(__file__).parent
+
+
+def settings_page() -> str:
+    """Every setting, in the order of `penstock.settings.SETTINGS`."""
+    rows = "\n".join(f"| `{one.name}` | {_shown(one.default)} | {one.help} |" for one in SETTINGS)
+    return f"""# Settings
+
+Values come from, weakest first: the default, `penstock.toml` in the app's folder, `PENSTOCK_<NAME>` in the environment,
+and `--set name=value` on the command line. `penstock settings` prints them with their values. The unit is the last
+word of a name that has one. An unknown name is an error with a suggestion.
+
+| name | default | what it is for |
+|---|---|---|
+{rows}
+"""
+
+
+def errors_page() -> str:
+    """Every error class with its meaning and exit code, and every exit code."""
+    tree = (errors.__doc__ or "").split("\n\n")[1]
+    codes = "\n".join(f"| {code} | {meaning} |" for code, meaning in errors.EXIT_CODES)
+    rows = "\n".join(f"| `{one.__name__}` | {one.exit_code} | {(one.__doc__ or '').splitlines()[0]} |" for one in error_classes())
+    return f"""# Errors and exit codes
+
+An error says what is wrong, where (file and line, the SQL underlined) and, in a last line that begins with `hint:`, what
+to do next. It goes to stderr. A mistake in an app, its data or the command line never shows a stack trace.
+
+| exit code | meaning |
+|---|---|
+{codes}
+
+All of them are in `penstock.errors`, in one tree:
+
+```text
+{tree}
+```
+
+| class | exit code | meaning |
+|---|---|---|
+{rows}
+"""
+
+
+def error_classes() -> list[type[errors.PenstockError]]:
+    """The classes of the tree, in the order of the file."""
+    found = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, errors.PenstockError)]
+    return [one for one in found if one.__module__ == errors.__name__]
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    return f"`{value}`" if value != "" else "empty"
+
+
+PAGES = {"settings.md": settings_page, "errors.md": errors_page}
+
+if __name__ == "__main__":
+    for name, page in PAGES.items():
+        (HERE / name).write_text(page(), encoding="utf-8")
+        sys.stderr.write(f"wrote docs/{name}\n")
