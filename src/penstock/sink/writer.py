@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from penstock.sink.difference import Difference, Fresh, Stored, as_bag, by_key, common_prefix
+from penstock.sink.difference import Fresh, Stored, as_bag, by_key, common_prefix
 from penstock.sink.tables import Session
 
 _LOG = "INSERT INTO penstock_changes (view, incarnation, epoch, op, key, row) SELECT ?, ?, ?, "
 _CHANGED = "FROM batch b LEFT JOIN penstock_rows r ON r.view = ? AND r.key = b.key WHERE r.row IS NULL OR r.row <> b.row ORDER BY b.n"
 _OVERWRITTEN = "FROM batch b JOIN penstock_rows r ON r.view = ? AND r.key = b.key WHERE r.row <> b.row ORDER BY b.n"
 _GONE = "FROM batch b JOIN penstock_rows r ON r.view = ? AND r.key = b.key ORDER BY b.n"
+_ALL = "FROM batch b ORDER BY b.n"
+_ADD = "INSERT INTO penstock_rows (view, key, part, row) SELECT ?, b.key, b.part, b.row FROM batch b ORDER BY b.n"
 _PUT = (
     "INSERT INTO penstock_rows (view, key, part, row) SELECT ?, b.key, b.part, b.row FROM batch b WHERE true ORDER BY b.n"
     " ON CONFLICT (view, key) WHERE key IS NOT NULL DO UPDATE SET row = excluded.row, part = excluded.part"
@@ -39,9 +41,7 @@ class TableEpochWriter:
 
     def append(self, view: str, rows: Sequence[str], *, parts: Sequence[str] | None = None, log: bool = True) -> None:
         self._touch(view, log)
-        self._add(view, [Fresh(None, part, row) for part, row in zip(_each(parts, rows), rows, strict=True)])
-        if log:
-            self._log(view, (("+", None, row) for row in rows))
+        self._add(view, [Fresh(None, part, row) for part, row in zip(_each(parts, rows), rows, strict=True)], log)
 
     def replace(
         self,
@@ -60,15 +60,19 @@ class TableEpochWriter:
         if keyed:
             new = list({row.key: row for row in new}.values())
         change = by_key(old, new) if keyed else as_bag(old, new)
-        if ordered and parts is None:
-            same = common_prefix(old, new)
-            self._drop(old[same:])
-            self._add(view, new[same:])
-        else:
-            self._apply(view, change)
         if log:
             self._log(view, (("-", row.key, row.row) for row in change.gone))
-            self._log(view, (("+", row.key, row.row) for row in change.added))
+        if ordered and parts is None:
+            if log:
+                self._log(view, (("+", row.key, row.row) for row in change.added))
+            same = common_prefix(old, new)
+            self._drop(old[same:])
+            self._add(view, new[same:], log=False)
+        else:
+            self._drop(change.gone)
+            self._add(view, change.added, log)
+            for id_, where in change.moved:
+                self._session.run("UPDATE penstock_rows SET part = ? WHERE id = ?", where, id_)
 
     def rows(self, view: str, parts: Sequence[str] | None = None) -> list[str]:
         return [stored.row for stored in self._stored(view, parts)]
@@ -85,29 +89,23 @@ class TableEpochWriter:
         if dropped:
             self._batch((key, None, None) for key in dropped)
             if log:
-                self._log_batch(view, "'-', b.key, r.row " if visible else "'-', NULL, r.row ", _GONE)
+                self._log_batch(view, "'-', b.key, r.row " if visible else "'-', NULL, r.row ", _GONE, view)
             self._session.run(_TAKE, view)
         if put:
             self._batch(put.values())
             if log and visible:
-                self._log_batch(view, "'+', b.key, b.row ", _CHANGED)
+                self._log_batch(view, "'+', b.key, b.row ", _CHANGED, view)
             elif log:
-                self._log_batch(view, "'-', NULL, r.row ", _OVERWRITTEN)
-                self._log_batch(view, "'+', NULL, b.row ", _CHANGED)
+                self._log_batch(view, "'-', NULL, r.row ", _OVERWRITTEN, view)
+                self._log_batch(view, "'+', NULL, b.row ", _CHANGED, view)
             self._session.run(_PUT, view)
 
-    def _apply(self, view: str, change: Difference) -> None:
-        self._drop(change.gone)
-        self._add(view, change.added)
-        for id_, part in change.moved:
-            self._session.run("UPDATE penstock_rows SET part = ? WHERE id = ?", part, id_)
-
-    def _add(self, view: str, rows: Sequence[Fresh]) -> None:
-        if rows and rows[0].key is not None:
+    def _add(self, view: str, rows: Sequence[Fresh], log: bool) -> None:
+        if rows:
             self._batch(rows)
-            self._session.run(_PUT, view)
-        elif rows:
-            self._session.load("penstock_rows", ("view", "part", "row"), ((view, row.part, row.row) for row in rows))
+            if log:
+                self._log_batch(view, "'+', b.key, b.row ", _ALL)
+            self._session.run(_PUT if rows[0].key is not None else _ADD, view)
 
     def _drop(self, rows: Sequence[Stored]) -> None:
         if rows:
@@ -128,8 +126,8 @@ class TableEpochWriter:
         self._session.run("DELETE FROM batch")
         self._session.load("batch", ("n", "key", "part", "row"), ((n, *row) for n, row in enumerate(rows)))
 
-    def _log_batch(self, view: str, columns: str, source: str) -> None:
-        self._session.run(_LOG + columns + source, view, self._incarnation, self._epoch, view)
+    def _log_batch(self, view: str, columns: str, source: str, *values: str) -> None:
+        self._session.run(_LOG + columns + source, view, self._incarnation, self._epoch, *values)
 
     def _log(self, view: str, changes: Iterable[tuple[str, str | None, str]]) -> None:
         columns = ("view", "incarnation", "epoch", "op", "key", "row")
