@@ -1,0 +1,153 @@
+"""A class-data archive of the JVM: the classes that every run loads, mapped into memory instead of parsed again.
+
+The archive is an offer. It belongs to one Spark, one JVM, one set of jars and one kind of processor, which its name says;
+where it is absent or does not fit, the JVM starts as usual and nobody is told.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from penstock.errors import ToolError
+from penstock.settings import Settings
+from penstock.spark.jars import cache_folder, connector_jars
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+DUMP_TO = "PENSTOCK_ARCHIVE_TO"
+_BUILD_SECONDS_MAX = 300
+# The JVM's own log would print thousands of lines about classes that cannot be archived, on stdout.
+_SILENT = "-Xlog:disable"
+
+# Ends by stop_session, which waits until the JVM, and with it the archive, is done.
+_REHEARSAL = """
+import sys
+from pathlib import Path
+from penstock.settings import load
+from penstock.spark.archive import rehearse
+from penstock.spark.session import open_session, stop_session
+folder = Path(sys.argv[1])
+rehearse(open_session(load(overrides={"master": "local[2]", "driver_memory": "1g"}), folder / "state", app_name="rehearsal"), folder)
+stop_session()
+"""
+
+
+def archive_options(settings: Settings) -> list[str]:
+    """The JVM options for a quick start; none of them can keep the JVM from starting."""
+    options = [_SILENT]
+    if settings.flag("fast_start"):
+        options.append("-XX:TieredStopAtLevel=1")
+    dump_to = os.environ.get(DUMP_TO)
+    if dump_to:
+        return [*options, f"-XX:ArchiveClassesAtExit={dump_to}"]
+    archive = archive_path()
+    if archive is not None and archive.is_file():
+        options += ["-Xshare:auto", f"-XX:SharedArchiveFile={archive}"]
+    return options
+
+
+def archive_path() -> Path | None:
+    """Where this machine's archive is or would be; None where there is no Java to ask."""
+    java = java_program()
+    if java is None:
+        return None
+    release = java.resolve().parent.parent / "release"
+    jvm = release.read_text(errors="replace") if release.is_file() else f"{java.resolve()} {java.resolve().stat().st_mtime_ns}"
+    return cache_folder() / "cds" / f"{archive_key(jvm, _class_path())}.jsa"
+
+
+def archive_key(jvm: str, class_path: list[str]) -> str:
+    """A name that changes with whatever would make an archive unfit."""
+    parts = [version("pyspark"), platform.machine(), jvm, *class_path]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def build_archive(report: Callable[[str], None]) -> Path:
+    """Make the archive by running a small windowed job in a child process (about 40 s), and return its path.
+
+    It is written while the child's JVM ends, then renamed, so that a half-written archive is never read.
+    """
+    target = archive_path()
+    if target is None:
+        raise ToolError("Java is not installed", hint="install Java 17, e.g. `apt-get install openjdk-17-jre-headless`")
+    if target.is_file():
+        return target
+    connector_jars()
+    report("preparing a quicker start for the next runs (once, about 40 s) ...")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".building.", dir=target.parent) as folder:
+        made = Path(folder, "classes.jsa")
+        child = subprocess.run(
+            [sys.executable, "-c", _REHEARSAL, folder],
+            env={**os.environ, DUMP_TO: str(made)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_BUILD_SECONDS_MAX,
+            check=False,
+        )
+        if child.returncode != 0 or not made.is_file():
+            last = (child.stderr.strip().splitlines() or ["it said nothing"])[-1]
+            raise ToolError(f"the archive for a quicker start was not made: {last}", hint="Penstock runs without it")
+        made.rename(target)
+    report("the next runs start quicker")
+    return target
+
+
+def rehearse(session: SparkSession, folder: Path) -> None:
+    """What most runs do, in small: decode JSON, filter, window, keep state, join, hand rows to Python, batch over the same files."""
+    source = folder / "input"
+    source.mkdir()
+    for each in range(3):
+        lines = (f'{{"k": "{n % 5}", "x": {n}, "at": "2024-01-01T00:0{each}:{n:02d}Z"}}' for n in range(60))
+        (source / f"{each}.json").write_text("\n".join(lines))
+    schema = "k STRING, x INT, at TIMESTAMP"
+    session.createDataFrame([("1", "one"), ("2", "two")], "k STRING, name STRING").createOrReplaceTempView("names")
+    session.read.schema(schema).json(str(source)).createOrReplaceTempView("history")
+    text = "SELECT window(at, '10 seconds') AS w, name, sum(x) AS total, count(*) AS n FROM {} JOIN names USING (k) WHERE x > 1 GROUP BY 1, 2"
+    session.sql(f"SELECT to_json(struct(*)) AS line FROM ({text.format('history')}) ORDER BY line LIMIT 10").toArrow()
+    live = session.readStream.schema(schema).option("maxFilesPerTrigger", 1).json(str(source)).withWatermark("at", "5 seconds")
+    live.createOrReplaceTempView("live")
+    query = (
+        session.sql(text.format("live"))
+        .selectExpr("to_json(struct(*)) AS line")
+        .writeStream.foreachBatch(_collect)
+        .outputMode("update")
+        .option("checkpointLocation", str(folder / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+
+
+def _collect(rows: DataFrame, epoch: int) -> None:
+    rows.toArrow()
+
+
+def java_program() -> Path | None:
+    """The `java` that Spark's own scripts would start."""
+    home = os.environ.get("JAVA_HOME")
+    if home:
+        found = Path(home, "bin", "java")
+        return found if found.exists() else None
+    on_path = shutil.which("java")
+    return Path(on_path) if on_path else None
+
+
+def _class_path() -> list[str]:
+    """The connector jars and Spark's own, with sizes and times: the JVM refuses an archive of other files."""
+    spec = find_spec("pyspark")
+    spark = Path(spec.origin).parent / "jars" if spec is not None and spec.origin else Path()
+    return [f"{jar}:{jar.stat().st_size}:{jar.stat().st_mtime_ns}" for jar in [*connector_jars(), *sorted(spark.glob("*.jar"))]]

@@ -1,0 +1,179 @@
+"""The one Spark session of a process: its pinned settings, its jars, its silence.
+
+Whatever Spark, the JVM or a Python worker would print goes to `logs/spark.log` of the state folder. The JVM runs in a
+session of its own, so that Ctrl-C in the terminal reaches only Penstock, which stops the queries in order.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from penstock.errors import EngineError, StateError, ToolError
+from penstock.settings import Settings
+from penstock.spark.archive import archive_options, java_program
+from penstock.spark.jars import connector_jars, report_on_stderr
+from penstock.spark.pinned import session_conf
+
+_LOG4J = Path(__file__).with_name("log4j2.properties")
+_JVM_END_SECONDS_MAX = 60
+_quiet: logging.Handler | None = None
+
+
+def open_session(settings: Settings, state: Path, *, app_name: str, needs_kafka: bool = True) -> SparkSession:
+    """Start Spark with the settings of an app and its state folder.
+
+    Without Kafka the session also starts where the connector jars cannot be had, only with slower checkpoints.
+    ToolError: no Java, no jars. StateError: the folder cannot be written, or this process has a session already.
+    EngineError: Spark does not start.
+    """
+    if SparkContext._active_spark_context is not None:
+        raise StateError("this process has a Spark session already", hint="close it first: one session per process")
+    if java_program() is None:
+        raise ToolError("Java is not installed, or JAVA_HOME is wrong", hint="install Java 17, e.g. `apt-get install openjdk-17-jre-headless`")
+    log = _log_file(state)
+    jars = _jars(needs_kafka)
+    options = [f"-Dlog4j2.configurationFile={_LOG4J.as_uri()}", f"-Dpenstock.log={log}", *(archive_options(settings) if jars else [])]
+    conf = session_conf(settings, state, jars, options)
+    conf["spark.app.name"] = app_name
+    try:
+        session = _start(SparkConf(loadDefaults=False).setAll(list(conf.items())), log)
+        if not settings.text("master").startswith("local"):
+            _ship_package(session)
+    except Exception as error:
+        stop_session()
+        raise _not_started(error, settings.text("master"), log) from error
+    return session
+
+
+def stop_session() -> None:
+    """Stop the session and its JVM, and wait for both; nothing to do when there is none."""
+    context = SparkContext._active_spark_context
+    session = SparkSession.getActiveSession() or SparkSession._instantiatedSession
+    gateway = SparkContext._gateway
+    try:
+        if session is not None:
+            session.stop()
+        elif context is not None:
+            context.stop()
+    except Exception:  # the JVM may be gone already, which is all that is wanted
+        logging.getLogger("penstock.spark").debug("Spark had ended before it was stopped", exc_info=True)
+    # PySpark keeps the gateway for ever; a later session needs a JVM with its own options.
+    SparkContext._gateway = None
+    SparkContext._jvm = None
+    SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = None
+    SparkSession._activeSession = None
+    if gateway is None:
+        return
+    process: subprocess.Popen[bytes] = gateway.proc
+    gateway.shutdown()
+    _end(process)
+
+
+def _start(conf: SparkConf, log: Path) -> SparkSession:
+    python = sys.executable
+    os.environ["PYSPARK_DRIVER_PYTHON"] = python
+    if str(conf.get("spark.master")).startswith("local"):
+        os.environ["PYSPARK_PYTHON"] = python
+        os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    else:
+        os.environ.setdefault("PYSPARK_PYTHON", python)
+    # The launcher is a JVM of its own that only prints the command line of the real one.
+    os.environ.setdefault("SPARK_LAUNCHER_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto")
+    with log.open("ab") as sink:
+        gateway = launch_gateway(conf, {"stdout": sink, "stderr": sink, "start_new_session": True})  # type: ignore[no-untyped-call]
+    SparkContext._gateway = gateway
+    SparkContext._jvm = gateway.jvm
+    with _own_interrupts():
+        return SparkSession(SparkContext(conf=conf, gateway=gateway))
+
+
+@contextmanager
+def _own_interrupts() -> Iterator[None]:
+    """PySpark takes SIGINT for itself and cancels every job on Ctrl-C, in the middle of a batch: give it back."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """The JVM ends by itself when its standard input closes; it may write a class-data archive first."""
+    if process.stdin is not None:
+        process.stdin.close()
+    try:
+        process.wait(_JVM_END_SECONDS_MAX)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _jars(needs_kafka: bool) -> list[Path]:
+    try:
+        return connector_jars()
+    except ToolError as missing:
+        if needs_kafka:
+            raise
+        report_on_stderr(f"warning: running without the connector jars, checkpoints will be slower: {missing.message}")
+        return []
+
+
+def _log_file(state: Path) -> Path:
+    """`logs/spark.log`, made together with its folders; also where PySpark's own Python loggers write from now on."""
+    global _quiet
+    log = state.absolute() / "logs" / "spark.log"
+    try:
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        log.parent.mkdir(exist_ok=True)
+        handler = logging.FileHandler(log, encoding="utf-8", delay=False)
+    except OSError as error:
+        raise StateError(f"cannot write to the state folder {state}: {error.strerror}", hint="choose another with --state DIR") from error
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    for name in ("py4j", "pyspark", "PySparkLogger"):
+        logger = logging.getLogger(name)
+        if _quiet is not None:
+            logger.removeHandler(_quiet)
+        logger.addHandler(handler)
+        logger.propagate = False
+    if _quiet is not None:
+        _quiet.close()
+    _quiet = handler
+    return log
+
+
+def _ship_package(session: SparkSession) -> None:
+    """Executors unpickle functions by the names of Penstock's modules, so they must be able to import them."""
+    package = Path(__file__).parents[1]
+    archive = Path(session.sparkContext._temp_dir, "penstock.zip")
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as pack:
+        for path in sorted(package.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                pack.write(path, path.relative_to(package.parent))
+    session.sparkContext.addPyFile(str(archive))
+
+
+def _not_started(error: Exception, master: str, log: Path) -> Exception:
+    if isinstance(error, (ToolError, StateError)):
+        return error
+    text = error.desc if isinstance(error, PySparkException) and hasattr(error, "desc") else str(error)
+    reason = next((line.strip() for line in str(text).splitlines() if line.strip()), type(error).__name__)
+    where = "" if master.startswith("local") else f" on {master}"
+    return EngineError(f"Spark does not start{where}: {reason}", hint=f"the whole story is in {log}")
