@@ -46,6 +46,10 @@ fmt: setup ## put the code into shape
 	@$(BIN)/ruff check --fix-only --quiet .
 	@$(BIN)/ruff format .
 
+.PHONY: docs
+docs: setup ## write the pages that come from the code
+	@$(BIN)/python docs/generate.py
+
 .PHONY: bench
 bench: setup jars ## benchmarks beside plain PySpark, in one run; make bench ARGS="ysb --json"
 	@$(BIN)/penstock bench $(if $(ARGS),$(ARGS),ysb)
