@@ -1,0 +1,149 @@
+"""Verbs that look at the declarations and never start Spark: check, explain, graph, settings."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import sys
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from penstock.cli import trouble
+from penstock.cli.options import App, Json, LogJson, Set, State, Verbose, opened, option, overrides
+from penstock.errors import AppFault, UserError, Where
+
+if TYPE_CHECKING:
+    from penstock.plan.check import Finding
+    from penstock.plan.declare import Declared
+
+Strict = Annotated[bool, typer.Option("--strict", help="Warnings fail too (exit code 1).")]
+
+
+def check(
+    app: App,
+    json: Json = False,
+    strict: Strict = False,
+    state: State = None,
+    settings: Set = None,
+    log_json: LogJson = False,
+    verbose: Verbose = False,
+) -> None:
+    """Parse and validate an app: no Spark, no network, under a second.
+
+    With --json: one object per finding with severity, message, file, line, column, excerpt and hint.
+    """
+    try:
+        with opened(app, state, settings, log_json, verbose, keeps_log=False) as engine:
+            findings = engine.check()
+            counts = _counted(engine.declared)
+    except UserError as error:
+        _print_finding("error", error.message, error.where, error.excerpt, error.hint, json)
+        raise typer.Exit(error.exit_code) from None
+    for finding in findings:
+        _print_finding(finding.severity, finding.message, finding.where, finding.excerpt, finding.hint, json)
+    _conclude(findings, counts, strict)
+
+
+def _conclude(findings: list[Finding], counts: str, strict: bool) -> None:
+    errors = sum(finding.severity == "error" for finding in findings)
+    warnings = len(findings) - errors
+    if errors:
+        typer.echo(f"{errors} error{'s' * (errors != 1)}, {warnings} warning{'s' * (warnings != 1)}", err=True)
+        raise typer.Exit(2)
+    typer.echo(f"ok: {counts}" + (f"; {warnings} warning{'s' * (warnings != 1)}" if warnings else ""), err=True)
+    if warnings and strict:
+        raise typer.Exit(1)
+
+
+def _print_finding(severity: str, message: str, where: Where | None, excerpt: str | None, hint: str | None, json: bool) -> None:
+    if not json:
+        trouble.show_finding(severity, message, where, excerpt, hint, to=sys.stdout)
+        return
+    place = {"file": where.file, "line": where.line, "column": where.column} if where else {"file": None, "line": None, "column": None}
+    typer.echo(jsonlib.dumps({"severity": severity, "message": message, **place, "excerpt": excerpt, "hint": hint}, ensure_ascii=False))
+
+
+def _counted(declared: Declared) -> str:
+    kinds = (("stream", declared.streams), ("table", declared.tables), ("view", declared.views), ("sink", declared.sinks))
+    return ", ".join(f"{len(found)} {word}{'s' * (len(found) != 1)}" for word, found in kinds if found) or "nothing declared"
+
+
+def explain(
+    app: App,
+    view: Annotated[str | None, typer.Argument(metavar="VIEW", help="One view; all of them if none is named.", show_default=False)] = None,
+    json: Json = False,
+    state: State = None,
+    settings: Set = None,
+    log_json: LogJson = False,
+    verbose: Verbose = False,
+) -> None:
+    """Show how each view runs.
+
+    Its stages, its strategy, where the plan is cut and why, the guarantee, and what it may cost.
+    """
+    with opened(app, state, settings, log_json, verbose, keeps_log=False) as engine:
+        for number, explanation in enumerate(engine.explain(view)):
+            if json:
+                typer.echo(jsonlib.dumps(asdict(explanation), ensure_ascii=False, default=str))
+            else:
+                typer.echo(("\n" if number else "") + str(explanation))
+
+
+class Format(StrEnum):
+    """What `graph` draws."""
+
+    svg = "svg"
+    mermaid = "mermaid"
+
+
+def graph(
+    app: App,
+    format: Annotated[Format | None, option("--format", help="What to draw.  [default: by the file's ending, else mermaid]")] = None,
+    output: Annotated[Path | None, option("--output", "-o", metavar="FILE", help="Write there instead of stdout.")] = None,
+    state: State = None,
+    settings: Set = None,
+    log_json: LogJson = False,
+    verbose: Verbose = False,
+) -> None:
+    """Draw the app as SVG or Mermaid text.
+
+    Streams, tables, views and sinks, and how each view is kept.
+    """
+    from penstock.cli import picture, svg
+
+    with opened(app, state, settings, log_json, verbose, keeps_log=False) as engine:
+        drawn = picture.picture(engine.declared, {explanation.view: explanation.strategy for explanation in engine.explain(None)})
+    wanted = format or (Format.svg if output is not None and output.suffix.lower() == ".svg" else Format.mermaid)
+    text = svg.draw(drawn) if wanted is Format.svg else picture.mermaid(drawn)
+    if output is None:
+        typer.echo(text, nl=False)
+        return
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise AppFault(f"cannot write {output}: {error.strerror}") from error
+    typer.echo(f"wrote {output}", err=True)
+
+
+def settings(
+    json: Json = False,
+    pairs: Set = None,
+) -> None:
+    """List every setting with its value.
+
+    A value is the default, or PENSTOCK_<NAME> in the environment, or --set. An app's own values are in its penstock.toml.
+    """
+    from penstock.settings import SETTINGS, load
+
+    values = load(overrides=overrides(pairs))
+    width = max(len(setting.name) for setting in SETTINGS)
+    for setting in SETTINGS:
+        value = values[setting.name]
+        if json:
+            typer.echo(jsonlib.dumps({"name": setting.name, "value": value, "default": setting.default, "help": setting.help}, ensure_ascii=False))
+        else:
+            written = f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+            typer.echo(f"{setting.name:<{width}}  {written:<10}  {setting.help}")

@@ -1,0 +1,65 @@
+"""What the verbs share: their common options, and an app opened and closed around a verb."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from penstock.cli import logs, trouble
+from penstock.errors import OptionFault, PenstockError
+
+if TYPE_CHECKING:
+    from penstock.engine import Engine
+
+
+def option(*names: str, help: str, metavar: str | None = None) -> Any:
+    """An option whose help text says itself what holds when it is left out."""
+    return typer.Option(*names, metavar=metavar, help=help, show_default=False)
+
+
+App = Annotated[Path, typer.Argument(metavar="APP", help="The app: a .sql or .py file, or a folder of them.", show_default=False)]
+State = Annotated[Path | None, option("--state", metavar="DIR", help="State folder.  [default: .penstock in the app's folder]")]
+Set = Annotated[list[str] | None, option("--set", metavar="NAME=VALUE", help="Change a setting; may be repeated.")]
+LogJson = Annotated[bool, typer.Option("--log-json", help="Log as JSON lines on stderr.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log more on stderr.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON lines, for programs.")]
+
+
+def overrides(pairs: list[str] | None) -> dict[str, str]:
+    """`--set a=1 --set b=2` as a mapping."""
+    found: dict[str, str] = {}
+    for pair in pairs or []:
+        name, equals, value = pair.partition("=")
+        if not equals or not name.strip():
+            raise OptionFault(f"--set wants NAME=VALUE, not `{pair}`", hint="e.g. --set trigger='10 seconds'; `penstock settings` lists the names")
+        found[name.strip()] = value.strip()
+    return found
+
+
+@contextmanager
+def opened(
+    app: Path, state: Path | None, pairs: list[str] | None, log_json: bool = False, verbose: bool = False, keeps_log: bool = True
+) -> Iterator[Engine]:
+    """The app's engine; Spark starts only when a verb needs it.
+
+    With `keeps_log` the full log is kept in the state folder. Verbs that only look at the declarations leave no trace on disk.
+    """
+    logs.to_stderr(log_json, verbose)
+    from penstock.wiring import open_app
+
+    engine = open_app(app, state=state, overrides=overrides(pairs))
+    log = logs.to_folder(engine.state, engine.settings.text("log_level")) if keeps_log else None
+    try:
+        yield engine
+    except (PenstockError, typer.Exit):
+        raise
+    except Exception as error:
+        if log is not None:
+            trouble.record(error, log)
+        raise
+    finally:
+        engine.close()

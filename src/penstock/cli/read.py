@@ -1,0 +1,62 @@
+"""Verbs that read once: `batch` over the whole history, `peek` at the first rows."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from penstock.cli import rows
+from penstock.cli.options import App, Json, LogJson, Set, State, Verbose, opened
+
+
+def batch(
+    app: App,
+    view: Annotated[str | None, typer.Argument(metavar="VIEW", help="One view; all of them if none is named.", show_default=False)] = None,
+    json: Json = False,
+    state: State = None,
+    settings: Set = None,
+    log_json: LogJson = False,
+    verbose: Verbose = False,
+) -> None:
+    """Compute views over the whole history, once.
+
+    With --json and a view: one JSON object per row. With --json and no view: {"view": name, "row": {...}} per row.
+    """
+    with opened(app, state, settings, log_json, verbose) as engine:
+        if view is not None:
+            _print(engine.batch(view), json)
+            return
+        for number, name in enumerate(engine.declared.views):
+            answer = engine.batch(name)
+            if json:
+                rows.print_json(answer, view=name)
+            else:
+                sys.stdout.write("\n" if number else "")
+                rows.print_table(answer, title=name)
+
+
+def peek(
+    app: App,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A stream, table or view.", show_default=False)],
+    n: Annotated[int, typer.Option("-n", metavar="ROWS", min=1, help="How many rows at most.")] = 20,
+    json: Json = False,
+    state: State = None,
+    settings: Set = None,
+    log_json: LogJson = False,
+    verbose: Verbose = False,
+) -> None:
+    """Show the first rows of a stream, table or view.
+
+    A view that has run shows its kept result, one that has not is computed over the history.
+    """
+    with opened(app, state, settings, log_json, verbose) as engine:
+        _print(engine.peek(name, n), json)
+
+
+def _print(answer: rows.RowsLike, json: bool) -> None:
+    if json:
+        rows.print_json(answer)
+    else:
+        rows.print_table(answer)

@@ -1,0 +1,82 @@
+"""The verb `run`, and how a running app is attended: the engine works on a thread, the main thread shows progress and takes signals."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Annotated, Protocol
+
+import typer
+
+from penstock.cli.options import App, LogJson, Set, State, Verbose, opened, option
+from penstock.cli.stopping import Stopping
+
+if TYPE_CHECKING:
+    from penstock.engine import Engine, Progress
+
+_TICK_S = 0.25
+
+
+class Watch(AbstractContextManager["Watch"], Protocol):
+    """Somebody who is shown the progress a few times a second."""
+
+    def show(self, progress: list[Progress], elapsed_s: float) -> None: ...
+
+    def say(self, message: str) -> None: ...
+
+
+def run(
+    app: App,
+    drain: Annotated[bool, typer.Option("--drain", help="Stop once caught up with the sources.")] = False,
+    seconds: Annotated[float | None, option("--seconds", metavar="N", help="Stop after so many seconds.")] = None,
+    state: State = None,
+    settings: Set = None,
+    log_json: LogJson = False,
+    verbose: Verbose = False,
+) -> None:
+    """Run all views live, until stopped.
+
+    Ctrl-C and SIGTERM finish the current batch and stop within 10 seconds; a second Ctrl-C stops at once (exit code 130).
+    """
+    from penstock.cli import live
+
+    with opened(app, state, settings, log_json, verbose) as engine:
+        watch = live.watch(engine.declared.name, as_lines=log_json or not sys.stderr.isatty())
+        attend(engine, watch, drain, lambda _progress, elapsed: seconds is not None and elapsed >= seconds)
+
+
+def attend(engine: Engine, watch: Watch, drain: bool, over: Callable[[list[Progress], float], bool]) -> list[Progress]:
+    """Runs the engine until it has drained, `over(progress, elapsed seconds)` holds or somebody stops it; gives the last progress seen.
+
+    What the engine raises is raised here.
+    """
+    latest: list[Progress] = []
+    raised: list[BaseException] = []
+
+    def report(progress: list[Progress]) -> None:
+        latest[:] = progress
+
+    def work() -> None:
+        try:
+            engine.run(drain, stopping.event, report)
+        except BaseException as error:  # it is raised again on the main thread
+            raised.append(error)
+
+    began = time.monotonic()
+    with watch:
+        stopping = Stopping(watch.say)
+        worker = threading.Thread(target=work, name="engine", daemon=True)
+        with stopping.listening():
+            worker.start()
+            while worker.is_alive():
+                worker.join(_TICK_S)
+                elapsed = time.monotonic() - began
+                watch.show(list(latest), elapsed)
+                if not stopping.event.is_set() and over(list(latest), elapsed):
+                    stopping.ask(f"{elapsed:.0f} seconds are over")
+            if raised:
+                raise raised[0]
+    return latest
