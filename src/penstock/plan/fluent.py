@@ -1,0 +1,215 @@
+"""The Python face: declarations and queries as values, the same plan as SQL gives.
+
+A `Query` is a thin, immutable wrapper of a plan; each method is one node. Expressions are Spark SQL text.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from penstock.errors import PlanFault, SyntaxFault, Where
+from penstock.plan.grammar import tokens
+from penstock.plan.nodes import Aggregate, Alias, Distinct, Filter, Generate, Item, Join, Node, Order, Project, Scan, Union, quoted
+
+_PACKAGE = str(Path(__file__).resolve().parent.parent)
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_JOINS = ("inner", "left", "right", "full", "semi", "anti", "cross")
+_STAR = (Item("*"),)
+
+
+def user_place() -> Where:
+    """The file and line of the user's own call: the nearest frame outside Penstock."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return Where(frame.f_code.co_filename, frame.f_lineno)
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query in the making. `time` is the event-time column that `.window()` takes when it is given none.
+
+    `groups` are the groups asked for so far by `.window()`, `.session()` and `.group_by()`; `.agg()` uses them up.
+    """
+
+    node: Node
+    time: str | None = None
+    groups: tuple[str, ...] = ()
+
+    def where(self, condition: str) -> Query:
+        """Only the rows for which `condition` holds."""
+        place = user_place()
+        return replace(self, node=Filter(self._whole(), text(condition, "condition", place), where=place))
+
+    def select(self, *items: str, **named: str) -> Query:
+        """These expressions and no others: `"amount * 2 AS double"` or `double="amount * 2"`."""
+        place = user_place()
+        given = (*(split_item(item, place) for item in items), *_named(named, place))
+        if not given:
+            raise PlanFault(".select() needs at least one expression", where=place, hint='e.g. .select("card", total="amount * 2")')
+        return replace(self, node=Project(self._whole(), given, where=place))
+
+    def join(self, other: Query, on: str | Sequence[str] | None = None, how: str = "inner") -> Query:
+        """Rows of both: `on` is a column that both have, a list of such columns, or a condition."""
+        place = user_place()
+        if how not in _JOINS:
+            raise PlanFault(f"there is no join `{how}`", where=place, hint="one of " + ", ".join(_JOINS))
+        if not isinstance(other, Query):
+            raise PlanFault(
+                f".join() needs a query, not {type(other).__name__}", where=place, hint="give what app.stream(), app.table() or app.query() returned"
+            )
+        if on is None and how != "cross":
+            raise PlanFault(".join() needs `on`", where=place, hint='e.g. on="card", on=["card", "day"], on="a.card = b.card", or how="cross"')
+        columns = (on,) if isinstance(on, str) and _NAME.fullmatch(on) else () if isinstance(on, str) or on is None else tuple(on)
+        condition = text(on, "on", place) if isinstance(on, str) and not columns else None
+        node = Join(operand(self._whole()), operand(other._whole()), how, condition, columns, where=place)
+        return replace(self, node=node, time=self.time or other.time)
+
+    def left_join(self, other: Query, on: str | Sequence[str]) -> Query:
+        """As `join`, keeping the rows that find no partner."""
+        return self.join(other, on, "left")
+
+    def window(self, size: str, every: str | None = None, on: str | None = None) -> Query:
+        """Group by windows of event time, `size` long, one `every` so often (None: one after the other)."""
+        step = f", '{every}'" if every is not None else ""
+        return self._grouped(f"window({self._time(on)}, '{size}'{step})")
+
+    def session(self, gap: str, on: str | None = None) -> Query:
+        """Group by sessions, each ended by a silence of `gap`."""
+        return self._grouped(f"session_window({self._time(on)}, '{gap}')")
+
+    def group_by(self, *groups: str) -> Query:
+        """Group by these expressions, besides the windows asked for."""
+        return self._grouped(*groups)
+
+    def agg(self, *items: str, **named: str) -> Query:
+        """One row per group: the window, the groups, then these aggregates. Without groups, one row in all."""
+        place = user_place()
+        given = (*(split_item(item, place) for item in items), *_named(named, place))
+        if not given:
+            raise PlanFault(".agg() needs at least one aggregate", where=place, hint='e.g. .agg(total="sum(amount)")')
+        split = [split_item(group, place) for group in self.groups]
+        shown = tuple(Item(_group_column(group.text), group.name) for group in split)
+        return Query(Aggregate(self.node, tuple(group.text for group in split), shown + given, where=place))
+
+    def having(self, condition: str) -> Query:
+        """Only the groups for which `condition` holds."""
+        place = user_place()
+        if not isinstance(self.node, Aggregate) or self.groups:
+            raise PlanFault(
+                ".having() needs an aggregate before it", where=place, hint="use .where() for rows, or put .group_by(...).agg(...) before .having()"
+            )
+        asked = text(condition, "condition", place)
+        both = asked if self.node.having is None else f"({self.node.having}) AND ({asked})"
+        return replace(self, node=replace(self.node, having=both))
+
+    def distinct(self) -> Query:
+        """Each row once."""
+        return replace(self, node=Distinct(selected(self._whole()), where=user_place()))
+
+    def union(self, *others: Query) -> Query:
+        """The rows of all, column by column; rows that occur twice stay twice."""
+        sides = tuple(selected(query._whole()) for query in (self, *others))
+        flat = tuple(entry for side in sides for entry in (side.inputs if isinstance(side, Union) else (side,)))
+        return replace(self, node=Union(flat, where=user_place()))
+
+    def order_by(self, *keys: str) -> Query:
+        """Sorted, e.g. by `"total DESC"`."""
+        place = user_place()
+        return replace(self, node=Order(selected(self._whole()), tuple(text(key, "key", place) for key in keys), where=place))
+
+    def limit(self, count: int, offset: int | None = None) -> Query:
+        """The first `count` rows."""
+        place = user_place()
+        if count < 0:
+            raise PlanFault(f".limit({count}) is below zero", where=place, hint="give the number of rows to keep")
+        skipped = None if offset is None else str(offset)
+        below = selected(self._whole())
+        if isinstance(below, Order) and below.limit is None and below.offset is None:
+            return replace(self, node=replace(below, limit=str(count), offset=skipped))
+        return replace(self, node=Order(below, (), str(count), skipped, where=place))
+
+    def alias(self, name: str) -> Query:
+        """A name by which later expressions may qualify columns: `a.card`."""
+        return replace(self, node=Alias(self._whole(), name, where=user_place()))
+
+    def explode(self, expression: str, *names: str, table: str | None = None, outer: bool = False) -> Query:
+        """One row per element of an array or map; `expression` may also call another generator, e.g. `posexplode(tags)`."""
+        call = expression if re.match(r"\s*\w+\s*\(", expression) else f"explode({expression})"
+        words = ["LATERAL VIEW", *(["OUTER"] if outer else []), call, *([table] if table else [])]
+        shown = f" AS {', '.join(names)}" if names else ""
+        return replace(self, node=Generate(self._whole(), " ".join(words) + shown, where=user_place()))
+
+    def _grouped(self, *groups: str) -> Query:
+        place = user_place()
+        return replace(self, groups=(*self.groups, *(text(group, "group", place) for group in groups)))
+
+    def _time(self, on: str | None) -> str:
+        if on is None and self.time is None:
+            hint = 'declare the stream with event_time="..." or name the column: on="at"'
+            raise PlanFault("a window needs a time column, and this query has no event time", where=user_place(), hint=hint)
+        return on or str(self.time)
+
+    def _whole(self) -> Node:
+        """The plan, unless groups are still waiting for their aggregates."""
+        if self.groups:
+            raise PlanFault("groups without aggregates", where=user_place(), hint='end with .agg(...), e.g. .agg(total="sum(amount)")')
+        return self.node
+
+
+def scan(name: str, time: str | None, where: Where) -> Query:
+    """The rows of a declared stream, table or view."""
+    return Query(Scan(name, where), time)
+
+
+def finished(query: Query) -> Node:
+    """The plan of a query that becomes a view: a whole SELECT, as SQL would give it."""
+    return selected(query._whole())
+
+
+def selected(node: Node) -> Node:
+    """The plan as a SELECT: a bare relation or filter is `SELECT *` of it."""
+    return Project(node, _STAR, where=node.where) if isinstance(node, Scan | Alias | Filter | Join | Generate) else node
+
+
+def operand(node: Node) -> Node:
+    """The plan as it stands beside JOIN: a filter becomes a subquery, so that its condition sees only its own side."""
+    return Project(node, _STAR, where=node.where) if isinstance(node, Filter) else node
+
+
+def text(value: object, what: str, place: Where) -> str:
+    """An expression as the plan holds it; PlanFault unless it is text."""
+    if not isinstance(value, str) or not value.strip():
+        raise PlanFault(f"the {what} is not an expression: {value!r}", where=place, hint="expressions are Spark SQL text")
+    try:
+        tokens(value)
+    except SyntaxFault as fault:
+        raise SyntaxFault(fault.message, where=place, excerpt=fault.excerpt, hint=fault.hint) from None
+    return value.strip()
+
+
+def split_item(value: str, place: Where) -> Item:
+    """`amount * 2 AS double` as an item; the name is the part after the last AS."""
+    whole = text(value, "item", place)
+    found = tokens(whole)
+    if len(found) > 2 and found[-2].is_word("as") and found[-1].is_name:
+        return Item(whole[: found[-2].start].strip(), found[-1].value)
+    return Item(whole)
+
+
+def _named(named: dict[str, str], place: Where) -> tuple[Item, ...]:
+    return tuple(Item(text(value, name, place), name) for name, value in named.items())
+
+
+def _group_column(group: str) -> str:
+    """What the select list calls a group: a time window is the column that Spark makes of it."""
+    called = re.match(r"\s*(window|session_window)\s*\(", group, re.IGNORECASE)
+    return called[1].lower() if called else group
+
+
+def column_name(name: str) -> str:
+    return name if _NAME.fullmatch(name) else quoted(name)

@@ -1,0 +1,116 @@
+"""The type of an expression, where it can be told from its outermost form; UNKNOWN otherwise. Never a guess."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TypeAlias
+
+from penstock.plan import scalar
+from penstock.plan.grammar import matching, tokens
+from penstock.plan.types import UNKNOWN, WINDOW, element_type
+from penstock.schema import family, normal_type
+
+Look: TypeAlias = Callable[[tuple[str, ...]], str]
+_FIXED = {
+    **dict.fromkeys("count count_if approx_count_distinct regr_count unix_timestamp unix_micros unix_millis".split(), "bigint"),
+    **dict.fromkeys("row_number rank dense_rank ntile length year month day hour minute second datediff size grouping".split(), "int"),
+    **dict.fromkeys("cume_dist percent_rank stddev stddev_samp stddev_pop std variance var_pop var_samp corr skewness kurtosis".split(), "double"),
+    **dict.fromkeys("upper lower substring substr replace regexp_replace regexp_extract date_format md5 sha2 to_json uuid".split(), "string"),
+    **dict.fromkeys("current_timestamp now to_timestamp timestamp_seconds timestamp_millis timestamp_micros window_time".split(), "timestamp"),
+    **dict.fromkeys("current_date to_date last_day".split(), "date"),
+    **dict.fromkeys("bool_and bool_or every some any isnull isnotnull startswith endswith contains exists forall".split(), "boolean"),
+    "window": WINDOW,
+    "session_window": WINDOW,
+}
+_AS_ARGUMENT = frozenset("min max first last any_value first_value last_value max_by min_by mode lag lead nth_value nullif".split())
+_LISTS = frozenset("collect_list collect_set array_agg".split())
+_SAME_OF_ALL = frozenset("coalesce nvl ifnull greatest least".split())
+_DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
+_WHOLE = ("tinyint", "smallint", "int", "bigint")
+
+
+def type_of(text: str, look: Look) -> str:
+    """The type of `text`; `look` gives the type of a column by its parts."""
+    found = tokens(text)
+    if not found:
+        return UNKNOWN
+    if len(found) == 1 and found[0].kind != "word" and found[0].kind != "quoted":
+        return _literal(found[0].kind, found[0].text)
+    if len(found) == 1 and found[0].is_word("true", "false"):
+        return "boolean"
+    if len(found) == 2 and found[0].is_word("date", "timestamp") and found[1].kind == "string":
+        return found[0].text.lower()
+    refs = scalar.column_refs(text)
+    if len(refs) == 1 and refs[0].start == found[0].start and refs[0].end == found[-1].end:
+        return look(refs[0].parts)
+    called = next(iter(scalar.calls(text)), None)
+    if called is None or called.start != found[0].start or not _ends(text, called):
+        return UNKNOWN
+    return call_type(called, look)
+
+
+def call_type(call: scalar.Call, look: Look) -> str:
+    """The type of a whole call."""
+    if call.name in ("cast", "try_cast") and call.args:
+        inner = tokens(call.args[0])
+        mark = next((token for token in reversed(inner) if token.is_word("as")), None)
+        return UNKNOWN if mark is None else normal_type(call.args[0][mark.end :].strip())
+    if call.name in _FIXED:
+        return _FIXED[call.name]
+    if not call.args:
+        return UNKNOWN
+    first = type_of(call.args[0], look)
+    if call.name in _AS_ARGUMENT:
+        return first
+    if call.name in _LISTS:
+        return UNKNOWN if first == UNKNOWN else f"array<{first}>"
+    if call.name in _SAME_OF_ALL:
+        return first if all(type_of(arg, look) == first for arg in call.args[1:]) else UNKNOWN
+    if call.name in ("sum", "avg", "mean"):
+        return _summed(first) if call.name == "sum" else _averaged(first)
+    return UNKNOWN
+
+
+def generated_types(call: str, look: Look) -> tuple[str, ...] | None:
+    """The types of the columns that explode(...) and posexplode(...) of an array give; None for other generators."""
+    called = next(iter(scalar.calls(call)), None)
+    if called is None or not called.args:
+        return None
+    element = element_type(type_of(called.args[0], look))
+    name = called.name.removesuffix("_outer")
+    if element == UNKNOWN or name not in ("explode", "posexplode"):
+        return None
+    return (element,) if name == "explode" else ("int", element)
+
+
+def _literal(kind: str, text: str) -> str:
+    if kind == "string":
+        return "string"
+    if kind == "number" and text.isdigit():
+        return "int" if int(text) < 2**31 else "bigint" if int(text) < 2**63 else UNKNOWN
+    return UNKNOWN
+
+
+def _ends(text: str, call: scalar.Call) -> bool:
+    """Whether nothing follows the call but its OVER (...)."""
+    rest = tokens(text[call.end :])
+    if not rest or not call.over:
+        return not rest
+    return len(rest) == 2 or (rest[1].text == "(" and matching(rest, 1) == len(rest) - 1)
+
+
+def _summed(type_text: str) -> str:
+    decimal = _DECIMAL.fullmatch(type_text)
+    if decimal:
+        return f"decimal({min(38, int(decimal[1]) + 10)},{decimal[2]})"
+    if type_text in _WHOLE:
+        return "bigint"
+    return "double" if type_text in ("float", "double") or family(type_text) == "text" else UNKNOWN
+
+
+def _averaged(type_text: str) -> str:
+    decimal = _DECIMAL.fullmatch(type_text)
+    if decimal and int(decimal[1]) <= 34:
+        return f"decimal({int(decimal[1]) + 4},{int(decimal[2]) + 4})"
+    return "double" if type_text in (*_WHOLE, "float", "double") or family(type_text) == "text" else UNKNOWN

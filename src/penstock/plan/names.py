@@ -1,0 +1,267 @@
+"""What a name means at each place of a plan: scopes, output columns, and how a reference is resolved.
+
+Where the columns of a relation are not all known it is *open*: any name may be one of its columns, and nobody complains.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from penstock.plan import scalar
+from penstock.plan.declare import Declared, Stream, Table, View
+from penstock.plan.grammar import tokens
+from penstock.plan.infer import generated_types, type_of
+from penstock.plan.nodes import (
+    Aggregate,
+    Alias,
+    Distinct,
+    Filter,
+    Generate,
+    Item,
+    Join,
+    Node,
+    Opaque,
+    Order,
+    Project,
+    Scan,
+    SetOperation,
+    Union,
+)
+from penstock.plan.scope import Relation, Scope
+from penstock.plan.types import UNKNOWN, WINDOW, comparable, fields_of
+from penstock.schema import Column, Schema
+
+SchemaOf: TypeAlias = Callable[[str], Schema | None]
+_MANY_COLUMNS = frozenset("inline inline_outer json_tuple stack posexplode posexplode_outer explode explode_outer variant_explode".split())
+
+
+class Names:
+    """Scopes and output columns of plans, each worked out once."""
+
+    def __init__(self, schema_of: SchemaOf) -> None:
+        self._schema_of = schema_of
+        self._outputs: dict[int, tuple[Node, Relation]] = {}
+
+    def output(self, node: Node) -> Relation:
+        """The columns that a plan gives, without a qualifier."""
+        known = self._outputs.get(id(node))
+        if known is None:
+            known = (node, replace(self._output(node), name=None))
+            self._outputs[id(node)] = known
+        return known[1]
+
+    def _output(self, node: Node) -> Relation:
+        match node:
+            case Scan():
+                schema = self._schema_of(node.name)
+                return Relation(None, () if schema is None else schema.columns, schema is None)
+            case Alias():
+                return _renamed(self.output(node.input), node.columns)
+            case Filter() | Order() | Distinct():
+                return self.output(node.input)
+            case Generate():
+                below = self.output(node.input)
+                made = self._generated(node)
+                return Relation(None, below.columns + made.columns, below.open or made.open)
+            case Join():
+                return self._joined(node)
+            case Union():
+                return _united([self.output(entry) for entry in node.inputs])
+            case SetOperation():
+                return self.output(node.left)
+            case Project() | Aggregate():
+                return self._selected(node)
+            case Opaque():
+                return Relation(None, (), True)
+
+    def visible(self, node: Node, outer: Scope | None = None) -> Scope:
+        """What an expression directly above `node` may name."""
+        match node:
+            case Scan():
+                return Scope((replace(self.output(node), name=node.name),), outer=outer)
+            case Alias():
+                return Scope((replace(self.output(node), name=node.name),), outer=outer)
+            case Filter():
+                return self.visible(node.input, outer)
+            case Generate():
+                below = self.visible(node.input, outer)
+                return replace(below, relations=(*below.relations, self._generated(node)))
+            case Join():
+                return self.both_sides(node, outer) if node.kind not in ("semi", "anti") else self.visible(node.left, outer)
+            case _:
+                return Scope((self.output(node),), outer=outer)
+
+    def both_sides(self, node: Join, outer: Scope | None = None) -> Scope:
+        """What the condition of a join may name."""
+        left, right = self.visible(node.left, outer), self.visible(node.right, outer)
+        shared = left.shared | right.shared | {name.lower() for name in node.using}
+        return Scope(left.relations + right.relations, outer=outer, shared=shared)
+
+    def items_scope(self, node: Project | Aggregate, outer: Scope | None = None) -> Scope:
+        """What the select list may name, but for names given earlier in the list."""
+        scope = Scope(outer=outer) if node.input is None else self.visible(node.input, outer)
+        if isinstance(node, Aggregate):
+            windows = [window for window in map(scalar.window_call, _group_texts(node)) if window is not None]
+            scope = scope.with_given(Column("session_window" if window.kind == "session" else "window", WINDOW) for window in windows)
+        return scope
+
+    def given(self, node: Project | Aggregate, upto: int | None = None) -> tuple[Column, ...]:
+        """The names that the select list gives, with their types."""
+        scope = self.items_scope(node)
+        found: list[Column] = []
+        for item in node.items[:upto]:
+            if item.name is not None:
+                found.append(Column(item.name, type_of(item.text, scope.with_given(found).look)))
+        return tuple(found)
+
+    def order_scope(self, node: Order, outer: Scope | None = None) -> Scope:
+        """ORDER BY sees the result, and below it what the SELECT saw."""
+        below = node.input.input if isinstance(node.input, Distinct) else node.input
+        result = Scope((self.output(node.input),), outer=outer)
+        if not isinstance(below, Project | Aggregate):
+            seen = self.visible(below, outer)
+        else:
+            seen = self.items_scope(below, outer)
+        return Scope(result.relations + seen.relations, seen.given, outer)
+
+    def _selected(self, node: Project | Aggregate) -> Relation:
+        scope = self.items_scope(node)
+        columns: list[Column] = []
+        is_open = False
+        for item in node.items:
+            starred = _star(item)
+            if starred is not None:
+                found = self._expanded(starred, node.input, scope)
+                is_open = is_open or found is None
+                columns += found or ()
+            elif item.name is None and any(call.name in _MANY_COLUMNS for call in scalar.calls(item.text)):
+                is_open = True
+            else:
+                named = Scope(scope.relations, (*scope.given, *(column for column in columns if column.name)), scope.outer)
+                columns.append(Column(item.name or scalar.output_name(item.text) or "", type_of(item.text, named.look)))
+        return Relation(None, tuple(columns), is_open)
+
+    def _expanded(self, star: str, below: Node | None, scope: Scope) -> tuple[Column, ...] | None:
+        """The columns of `*` or `t.*`; None where they are not known."""
+        qualifier, _, excepted = star.partition("*")
+        name = qualifier.rstrip(".").strip("`").lower()
+        if not name:
+            relation = self.output(below) if below is not None else Relation(None, ())
+            dropped = {token.value.lower() for token in tokens(excepted) if token.is_name}
+            return None if relation.open else tuple(column for column in relation.columns if column.name.lower() not in dropped)
+        of_relation = next((relation for relation in scope.relations if relation.name is not None and relation.name.lower() == name), None)
+        if of_relation is None or excepted.strip():
+            fields = fields_of(scope.look((qualifier.rstrip(".").strip("`"),)))
+            return None if fields is None or excepted.strip() else fields.columns
+        return None if of_relation.open else of_relation.columns
+
+    def _joined(self, node: Join) -> Relation:
+        left, right = self.output(node.left), self.output(node.right)
+        if node.kind in ("semi", "anti"):
+            return left
+        is_open = left.open or right.open
+        if not node.using:
+            return Relation(None, left.columns + right.columns, is_open)
+        shared = {name.lower() for name in node.using}
+        side = right if node.kind == "right" else left
+        keys = tuple(side.find(name) or Column(name, UNKNOWN) for name in node.using)
+        rest = tuple(column for column in left.columns + right.columns if column.name.lower() not in shared)
+        return Relation(None, keys + rest, is_open)
+
+    def _generated(self, node: Generate) -> Relation:
+        view = lateral_view(node.text)
+        types = generated_types(view.call, self.visible(node.input).look)
+        if not view.columns:
+            return Relation(view.table, (), True)
+        known = types if types is not None and len(types) == len(view.columns) else (UNKNOWN,) * len(view.columns)
+        return Relation(view.table, tuple(Column(name, kind) for name, kind in zip(view.columns, known, strict=True)))
+
+
+@dataclass(frozen=True)
+class LateralView:
+    """The parts of `LATERAL VIEW [OUTER] call table AS columns`; `call` begins at text[start]."""
+
+    call: str
+    start: int
+    table: str | None
+    columns: tuple[str, ...]
+
+
+def lateral_view(text: str) -> LateralView:
+    """The parts of a LATERAL VIEW."""
+    head = re.match(r"\s*(lateral\s+view\s+(outer\s+)?)?", text, re.IGNORECASE)
+    begin = head.end() if head else 0
+    call = next(iter(scalar.calls(text[begin:])), None)
+    end = begin + (call.end if call is not None else 0)
+    words = [token for token in tokens(text[end:]) if token.is_name]
+    mark = next((index for index, token in enumerate(words) if token.is_word("as")), None)
+    table = words[0].value if words and mark != 0 else None
+    columns = () if mark is None else tuple(token.value for token in words[mark + 1 :])
+    return LateralView(text[begin:end], begin, table, columns)
+
+
+def columns_of(node: Node, schema_of: SchemaOf) -> Schema | None:
+    """The columns of a plan's result, a type `unknown` where it cannot be told; None where a name is not known."""
+    relation = Names(schema_of).output(node)
+    return None if relation.open or not all(column.name for column in relation.columns) else Schema(relation.columns)
+
+
+def schemas(declared: Declared) -> SchemaOf:
+    """The columns of every declared name, as far as they can be told without Spark; case does not matter."""
+    by_name = {name.lower(): entry for name, entry in declared.declarations.items()}
+    found: dict[str, Schema | None] = {}
+
+    def schema_of(name: str) -> Schema | None:
+        wanted = name.lower()
+        if wanted not in found:
+            found[wanted] = None  # a view that reads itself ends here; the cycle is reported elsewhere
+            entry = by_name.get(wanted)
+            if isinstance(entry, Stream | Table):
+                found[wanted] = entry.schema if len(entry.schema) else None
+            elif isinstance(entry, View):
+                found[wanted] = columns_of(entry.query, schema_of)
+        return found[wanted]
+
+    return schema_of
+
+
+def _renamed(relation: Relation, names: tuple[str, ...]) -> Relation:
+    if not names:
+        return relation
+    if relation.open or len(names) != len(relation.columns):
+        return Relation(None, tuple(Column(name, UNKNOWN) for name in names))
+    return Relation(None, tuple(Column(name, column.type) for name, column in zip(names, relation.columns, strict=True)))
+
+
+def _united(sides: list[Relation]) -> Relation:
+    """Names of the first side; a type only where all sides agree on it."""
+    first = sides[0]
+    if any(side.open or len(side.columns) != len(first.columns) for side in sides):
+        return first
+    kinds = [{side.columns[index].type for side in sides} for index in range(len(first.columns))]
+    return Relation(
+        None, tuple(column if len(kind) == 1 else Column(column.name, UNKNOWN) for column, kind in zip(first.columns, kinds, strict=True))
+    )
+
+
+def mismatch(left: Relation, right: Relation) -> tuple[Column, Column] | None:
+    """The first pair of columns, by position, that a set operation cannot bring together."""
+    pairs = zip(left.columns, right.columns, strict=False)
+    return next((pair for pair in pairs if not comparable(pair[0].type, pair[1].type)), None)
+
+
+def _star(item: Item) -> str | None:
+    """The text of an item that stands for several columns."""
+    found = tokens(item.text)
+    if not found or item.name is not None:
+        return None
+    if found[0].text == "*" or (len(found) > 2 and found[0].is_name and found[1].text == "." and found[2].text == "*"):
+        return item.text.strip()
+    return None
+
+
+def _group_texts(node: Aggregate) -> tuple[str, ...]:
+    return (*node.groups, *((node.grouping,) if node.grouping else ()))
