@@ -1,7 +1,8 @@
 """Where rows enter. A source gives raw records with their position; `decode` makes typed rows of them.
 
 Every source can be read live (a streaming DataFrame) and as history (a batch DataFrame, the whole of it or exactly up
-to the end of one epoch as its offset log says). `source.options` holds what can be known without Spark.
+to the end of one epoch as its offset log says). `source.options` holds what can be known without Spark; `source.open`
+chooses the connector.
 """
 
 from __future__ import annotations
@@ -52,10 +53,15 @@ class Span:
 class Source(Protocol):
     """A source connector.
 
-    The DataFrame it gives has `__position STRING` (JSON: topic, partition, offset; or file, line where known) and either
-    `__value BINARY|STRING` (one record each, to be decoded) or the stream's columns already typed.
+    The DataFrame it gives has `__position STRING` (JSON: topic, partition, offset; file and line where known; row) and
+    either `__value BINARY|STRING` (one record each, to be decoded) or the stream's columns already typed, then perhaps with
+    `__corrupt STRING`: the record as it was, where it does not fit the columns.
     """
 
     def live(self, spark: SparkSession, limits: Limits) -> DataFrame: ...
 
     def history(self, spark: SparkSession, span: Span) -> DataFrame: ...
+
+    def close(self) -> None:
+        """Ends what runs beside Spark for this source, such as the thread that records a socket; safe to call twice."""
+        ...

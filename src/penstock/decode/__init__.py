@@ -1,0 +1,10 @@
+"""Records become typed rows; what does not decode keeps its reason, its bytes and its position.
+
+`decode` never drops a row and never fails on one: a row is good where `__reason` is NULL.
+"""
+
+from penstock.decode.dead import dead_rows
+from penstock.decode.locate import locate_lines
+from penstock.decode.rows import Described, decode
+
+__all__ = ["Described", "dead_rows", "decode", "locate_lines"]

@@ -1,0 +1,120 @@
+"""Raw records to typed rows, in Spark expressions only.
+
+JSON as Spark reads it: keys match columns by exact case, a number may stand for a TIMESTAMP (seconds since 1970), times
+are ISO 8601 with any offset (`+0000` too) and UTC without one, text for a number does not fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from penstock.decode.reasons import INVALID_UTF8, MISFIT, NO_COLUMNS, NO_VALUE, NOT_JSON, FutureGuard
+from penstock.schema import Schema, quote
+
+VALUE = "__value"
+CORRUPT = "__corrupt"
+POSITION = "__position"
+REASON = "__reason"
+RAW = "__raw"
+_PARSED = "__parsed"
+_REPLACED = "\ufffd"  # what a reader puts in the place of bytes that are not UTF-8
+_CSV = {"columnNameOfCorruptRecord": CORRUPT, "escape": '"'}
+_JSON = {"columnNameOfCorruptRecord": CORRUPT}
+
+
+class Described(Protocol):
+    """What decoding needs to know of a stream."""
+
+    @property
+    def options(self) -> Mapping[str, str]: ...
+
+    @property
+    def schema(self) -> Schema: ...
+
+
+def decode(raw: DataFrame, spec: Described, event_time: str | None, max_ahead: str | None, now: str = "current_timestamp()") -> DataFrame:
+    """The stream's columns, `__reason STRING` (NULL: good), `__raw BINARY` and `__position STRING` of every record.
+
+    `raw` is what a source gives: `__value`, or typed columns with or without `__corrupt`. `max_ahead` None means 1 day.
+    Put `observe` on top before anything is filtered: it keeps Spark from moving a filter below the parser, which would
+    then parse each record several times. `__raw` is the record itself; where the file reader keeps no good records it
+    is the row as JSON.
+    """
+    ahead = FutureGuard(event_time, max_ahead, now)
+    if VALUE not in raw.columns:
+        return _judged(raw, spec, ahead)
+    if spec.options.get("format", "json") == "text":
+        return _lines(raw, spec, ahead)
+    return _parsed(raw, spec, ahead)
+
+
+def _parsed(raw: DataFrame, spec: Described, ahead: FutureGuard) -> DataFrame:
+    """`__value` parsed as json or csv: once, in a projection of its own."""
+    is_json = spec.options.get("format", "json") == "json"
+    fields = f"{spec.schema.ddl}, {CORRUPT} STRING"
+    text = F.col(VALUE).cast("string")
+    read = F.from_json(text, fields, _JSON) if is_json else F.from_csv(text, fields, _CSV)
+    parsed = raw.select(read.alias(_PARSED), F.col(VALUE), F.col(POSITION))
+    columns = [F.col(f"{_PARSED}.{quote(name)}").alias(name) for name in spec.schema.names]
+    misfit = f"CASE WHEN get_json_object({_text()}, '$') IS NULL THEN '{NOT_JSON}' ELSE '{MISFIT}' END" if is_json else f"'{MISFIT}'"
+    nothing = " AND ".join(f"{_PARSED}.{quote(name)} IS NULL" for name in spec.schema.names)
+    reason = (
+        f"CASE WHEN {VALUE} IS NULL OR length({VALUE}) = 0 THEN '{NO_VALUE}' "
+        f"WHEN NOT is_valid_utf8({_text()}) THEN '{INVALID_UTF8}' "
+        f"WHEN {_PARSED}.{CORRUPT} IS NOT NULL THEN {misfit} "
+        f"WHEN {nothing} THEN '{NO_COLUMNS}' {ahead.branch(f'{_PARSED}.')} END"
+    )
+    return parsed.select(*columns, *_letter(reason, F.col(VALUE).cast("binary")))
+
+
+def _lines(raw: DataFrame, spec: Described, ahead: FutureGuard) -> DataFrame:
+    """A line is the row."""
+    (column,) = spec.schema.columns
+    typed = raw.select(F.expr(f"try_cast({_text()} AS {column.type})").alias(column.name), F.col(VALUE), F.col(POSITION))
+    reason = (
+        f"CASE WHEN {VALUE} IS NULL THEN '{NO_VALUE}' WHEN NOT is_valid_utf8({_text()}) THEN '{INVALID_UTF8}' "
+        f"WHEN {quote(column.name)} IS NULL THEN '{MISFIT}' {ahead.branch()} END"
+    )
+    return typed.select(F.col(quote(column.name)), *_letter(reason, F.col(VALUE).cast("binary")))
+
+
+def _judged(raw: DataFrame, spec: Described, ahead: FutureGuard) -> DataFrame:
+    """Rows that the source has typed already.
+
+    Where a reader could not fit a record every column is looked at, so that Spark reads all of them: a column that no view
+    asks for must not hide that its value is wrong.
+    """
+    names = spec.schema.names
+    time_of = ahead.branch()
+    if CORRUPT not in raw.columns:
+        as_json = F.to_json(F.struct(*(F.col(quote(name)) for name in names)))
+        return raw.select(*(F.col(quote(name)) for name in names), *_letter(f"CASE {time_of} END" if time_of else "CAST(NULL AS STRING)", as_json))
+    is_json = spec.options.get("format", "json") == "json"
+    nothing = " AND ".join(f"{quote(name)} IS NULL" for name in names)
+    misfit = f"WHEN get_json_object({CORRUPT}, '$') IS NULL THEN '{NOT_JSON}'" if is_json else ""
+    replaced = "" if is_json else _replaced(spec.schema)
+    reason = (
+        f"CASE WHEN {CORRUPT} IS NOT NULL THEN CASE WHEN NOT is_valid_utf8({CORRUPT}) THEN '{INVALID_UTF8}' {misfit} ELSE '{MISFIT}' END "
+        f"WHEN {nothing} THEN '{NO_COLUMNS}' {replaced} {time_of} END"
+    )
+    record = F.coalesce(F.col(CORRUPT), F.to_json(F.struct(*(F.col(quote(name)) for name in names))))
+    return raw.select(*(F.col(quote(name)) for name in names), *_letter(reason, record))
+
+
+def _letter(reason: str, record: Column) -> Sequence[Column]:
+    return F.expr(reason).alias(REASON), record.cast("binary").alias(RAW), F.col(POSITION)
+
+
+def _replaced(schema: Schema) -> str:
+    """The csv reader replaces bytes that are not UTF-8 and says nothing; the replacement is the only trace."""
+    texts = [quote(column.name) for column in schema if column.family == "text"]
+    marks = " OR ".join(f"contains({text}, '{_REPLACED}')" for text in texts)
+    return f"WHEN {marks} THEN '{INVALID_UTF8}'" if texts else ""
+
+
+def _text() -> str:
+    return f"CAST({VALUE} AS STRING)"

@@ -1,0 +1,51 @@
+"""Which files a streaming query has read: Spark's own log of a file source, `sources/<i>` below the checkpoint."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from penstock.errors import StateError
+
+_VERSION = "v1"
+_COMPACT = ".compact"
+
+
+class Logged(NamedTuple):
+    """A file, and the entry of the source's log that took it; entries count from 0 and are what an offset names."""
+
+    path: str
+    entry: int
+
+
+def files_between(log: Path, start: int | None, end: int | None) -> list[str]:
+    """The files taken after entry `start` up to and including entry `end`, in the order of the log.
+
+    Every tenth entry is compacted and repeats all files before it; older entries are removed in time, so all that is
+    there is read and each file is counted once.
+    """
+    found: dict[str, int] = {}
+    for logged in _entries(log):
+        found.setdefault(logged.path, logged.entry)
+    first = -1 if start is None else start
+    taken = [(entry, path) for path, entry in found.items() if first < entry and (end is None or entry <= end)]
+    return [path for _, path in sorted(taken, key=lambda pair: pair[0])]
+
+
+def entry_of(offset: str | None) -> int | None:
+    """The log entry that an offset of the file source names."""
+    return None if offset is None else int(json.loads(offset)["logOffset"])
+
+
+def _entries(log: Path) -> Iterator[Logged]:
+    names = [path for path in log.iterdir() if path.name.removesuffix(_COMPACT).isdigit()] if log.is_dir() else []
+    for path in sorted(names, key=lambda path: int(path.name.removesuffix(_COMPACT))):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        if not lines or lines[0] != _VERSION:
+            raise StateError(f"{path} is not a log of files read: it begins with {lines[:1]}", hint="the checkpoint is damaged or of another Spark")
+        for line in lines[1:]:
+            read = json.loads(line)
+            yield Logged(unquote(str(read["path"])), int(read["batchId"]))

@@ -1,0 +1,188 @@
+"""Files and folders: json, csv, parquet, text; each file is read once, as a whole.
+
+Live: files are taken by their time of modification, those of one instant in the order of the listing (a file that
+grows after it was taken is not read again: that is what `tail` is for). Names that begin with `.` or `_` are ignored,
+so a writer can make a file appear at once by renaming it. Replayable: yes. Unit of parallelism: a file, or a part of it.
+A file that cannot be read at all (a broken parquet file) is skipped and named by `unreadable`.
+"""
+
+from __future__ import annotations
+
+import csv
+import glob
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import urlparse
+
+import pyarrow.parquet
+from py4j.protocol import Py4JJavaError
+from pyarrow import ArrowException
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from penstock.errors import SourceError
+from penstock.schema import Column, Schema, quote
+from penstock.source import Limits, SourceSpec, Span
+from penstock.source.filelog import entry_of, files_between
+from penstock.source.options import option_value
+
+CORRUPT = "__corrupt"
+_HIDDEN = (".", "_")
+_MEGABYTE = 1024 * 1024
+# Spark's default leaves out files that are a week older than the newest one seen: a copied archive would be lost unsaid.
+_NO_FILE_TOO_OLD = {"maxFileAge": "36500d"}
+_MISMATCH = re.compile(r"(?s)^.*?(?=Expected Spark type)|\. SQLSTATE.*")
+_GLOB_MARKS = re.compile(r"([\\*?{}\[\]])")
+_FILE_POSITION = "to_json(named_struct('file', regexp_replace(url_decode(replace(_metadata.file_path, '+', '%2B')), '^file:/+', '/'))) AS __position"
+
+
+class Files:
+    """The connector `files` without `tail`."""
+
+    def __init__(self, spec: SourceSpec) -> None:
+        self._spec = spec
+        self._format = option_value(spec.options, "files", "format") or "json"
+        self._header = option_value(spec.options, "files", "header") == "true"
+        self.path = located(spec.folder, spec.options["path"])
+
+    def live(self, spark: SparkSession, limits: Limits) -> DataFrame:
+        reader = spark.readStream.format(self._format).options(**self._reading(), **_NO_FILE_TOO_OLD, **_bound(limits))
+        return self._rows(reader.schema(self._read_schema()).load(_watched(self.path)))
+
+    def history(self, spark: SparkSession, span: Span) -> DataFrame:
+        reader = spark.read.format(self._format).options(**self._reading()).schema(self._read_schema())
+        if span.start is None and span.end is None:
+            return self._rows(reader.load(self.path if self._anything() else []))
+        if span.log is None:
+            raise SourceError(f"stream `{self._spec.name}`: the files of an epoch can only be told from its checkpoint")
+        files = files_between(span.log, entry_of(span.start), entry_of(span.end))
+        missing = [file for file in files if _is_local(file) and not Path(urlparse_path(file)).exists()]
+        if missing:
+            raise SourceError(
+                f"stream `{self._spec.name}`: {len(missing)} of its files are gone, the first is {urlparse_path(missing[0])}",
+                hint="history needs the files that were read; put them back, or start anew with another state folder",
+            )
+        return self._rows(reader.options(**self._base()).load([_plain(file) for file in files]))
+
+    def close(self) -> None:
+        return None
+
+    def unreadable(self, spark: SparkSession, span: Span) -> list[tuple[str, str]]:
+        """The parquet files that Spark skips because they are broken or of other types, with the reason; local files only."""
+        if self._format != "parquet":
+            return []
+        whole = span.start is None and span.end is None
+        names = present(self.path) if whole or span.log is None else files_between(span.log, entry_of(span.start), entry_of(span.end))
+        found = []
+        tried: dict[pyarrow.Schema, str | None] = {}
+        for name in (urlparse_path(name) for name in names if _is_local(name)):
+            try:
+                columns = pyarrow.parquet.read_schema(name)
+            except (ArrowException, OSError) as error:
+                found.append((name, f"not a readable parquet file: {str(error).splitlines()[0]}"))
+                continue
+            if columns not in tried:
+                tried[columns] = self._misfit(spark, name)
+            misfit = tried[columns]
+            if misfit:
+                found.append((name, misfit))
+        return found
+
+    def _misfit(self, spark: SparkSession, name: str) -> str | None:
+        """Why Spark cannot read a sound parquet file with the declared types; asked of Spark itself, for it alone knows what it widens."""
+        declared = {column.lower() for column in self._spec.schema.names}
+        if not declared & {column.lower() for column in pyarrow.parquet.read_schema(name).names}:
+            return "has none of the declared columns"
+        try:
+            spark.read.schema(self._spec.schema.ddl).option("ignoreCorruptFiles", "false").parquet(_plain(name)).limit(1).collect()
+        except (PySparkException, Py4JJavaError) as error:
+            return f"does not fit the declared types: {_MISMATCH.sub('', str(error)).splitlines()[0]}"
+        return None
+
+    def _rows(self, read: DataFrame) -> DataFrame:
+        if self._format == "text":
+            return read.selectExpr("value AS __value", _FILE_POSITION)
+        corrupt = [] if self._format == "parquet" else [CORRUPT]
+        return read.selectExpr(*(quote(name) for name in self._spec.schema.names), *corrupt, _FILE_POSITION)
+
+    def _reading(self) -> Mapping[str, str]:
+        """Options of Spark's reader. All columns are always parsed: which rows are bad must not depend on who reads."""
+        if self._format == "json":
+            return {"columnNameOfCorruptRecord": CORRUPT, "ignoreCorruptFiles": "true"}
+        if self._format == "csv":
+            header = "true" if self._header else "false"
+            return {"columnNameOfCorruptRecord": CORRUPT, "columnPruning": "false", "header": header, "escape": '"', "ignoreCorruptFiles": "true"}
+        return {"ignoreCorruptFiles": "true"}
+
+    def _read_schema(self) -> str:
+        if self._format == "text":
+            return "value STRING"
+        if self._format == "parquet":
+            return self._spec.schema.ddl
+        return f"{self._file_schema().ddl}, {CORRUPT} STRING"
+
+    def _file_schema(self) -> Schema:
+        """The columns in the order of the file: a csv header is believed where it names all the declared ones."""
+        files = present(self.path) if self._header else []
+        if not files:
+            return self._spec.schema
+        with open(files[0], encoding="utf-8-sig", errors="replace", newline="") as lines:
+            names = next(csv.reader(lines), [])
+        if not {name.lower() for name in self._spec.schema.names} <= {name.lower() for name in names}:
+            return self._spec.schema
+        return Schema(tuple(self._spec.schema.find(name) or Column(name or f"_c{place}", "string") for place, name in enumerate(names)))
+
+    def _base(self) -> Mapping[str, str]:
+        """Partition folders (`day=2024-05-01`) are found from the declared folder down, also when single files are read."""
+        return {"basePath": self.path} if _is_local(self.path) and Path(self.path).is_dir() else {}
+
+    def _anything(self) -> bool:
+        return not _is_local(self.path) or bool(present(self.path))
+
+
+def _watched(path: str) -> str:
+    """Spark can only watch folders and globs, so what is no folder (yet) is written as a glob of one name."""
+    if not _is_local(path) or set(path) & set("*?[]{}") or Path(urlparse_path(path)).is_dir():
+        return path
+    head, _, name = path.rpartition("/")
+    return f"{head}/{{{name}}}"
+
+
+def _plain(name: str) -> str:
+    """A name in which `*`, `[` and the like mean themselves."""
+    return _GLOB_MARKS.sub(r"\\\1", name)
+
+
+def located(folder: Path, path: str) -> str:
+    """A path of the app made absolute; a URL such as hdfs:// stays as it is."""
+    return path if "://" in path else str(folder.absolute() / path)
+
+
+def present(path: str) -> list[str]:
+    """The local files that a path means now: the file, the visible files of the folder and below, or those of the glob."""
+    plain = urlparse_path(path)
+    if Path(plain).is_file():
+        return [plain]
+    roots = [Path(plain)] if Path(plain).is_dir() else [Path(name) for name in sorted(glob.glob(plain))]
+    found = (file for root in roots for file in ([root] if root.is_file() else sorted(root.rglob("*"))) if file.is_file())
+    return [str(file) for file in found if not any(part.startswith(_HIDDEN) for part in _below(file, roots))]
+
+
+def urlparse_path(name: str) -> str:
+    """The local path of a `file:` URL whose characters are plain, or the path itself."""
+    return urlparse(name).path if name.startswith("file:") and "#" not in name and "?" not in name else name.removeprefix("file://")
+
+
+def _below(file: Path, roots: list[Path]) -> tuple[str, ...]:
+    root = next(root for root in roots if file.is_relative_to(root))
+    return file.relative_to(root).parts or (file.name,)
+
+
+def _is_local(path: str) -> bool:
+    return "://" not in path or path.startswith("file:")
+
+
+def _bound(limits: Limits) -> Mapping[str, str]:
+    """Spark takes a bound on files or on bytes, not on both."""
+    return {"maxFilesPerTrigger": str(limits.files)} if limits.files else {"maxBytesPerTrigger": str(limits.megabytes * _MEGABYTE)}

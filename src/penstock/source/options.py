@@ -1,0 +1,215 @@
+"""What every source connector can be told: one row per option, checked without Spark."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from penstock.errors import OptionFault, TypeFault
+from penstock.eventtime import interval
+
+STREAM = "stream"
+TABLE = "table"
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of a connector. `kind` is text, whole, number, flag, interval or time; `on` says for what it is meant."""
+
+    name: str
+    help: str
+    required: bool = False
+    default: str | None = None
+    choices: tuple[str, ...] = ()
+    secret: bool = False
+    kind: str = "text"
+    on: tuple[str, ...] = (STREAM, TABLE)
+
+
+_ONLY_STREAM = (STREAM,)
+_LINES = ("json", "csv", "text")
+_EVERY_STREAM: tuple[Option, ...] = (
+    Option("max_ahead", "a row dated further ahead of now than this is a dead letter", default="1 day", kind="interval", on=_ONLY_STREAM),
+    Option("record", "keep a decoded copy of the stream", default="false", kind="flag", on=_ONLY_STREAM),
+    Option("late", "what becomes of rows that come after their window closed", default="drop", choices=("drop",), on=_ONLY_STREAM),
+)
+_ANY_KIND: tuple[Option, ...] = (Option("connector", "where the rows come from", required=True), *_EVERY_STREAM)
+
+SOURCE_OPTIONS: Mapping[str, tuple[Option, ...]] = {
+    "kafka": (
+        Option("servers", "brokers as host:port, with commas", required=True),
+        Option("topic", "the topic to read", required=True),
+        Option("format", "what a record holds", default="json", choices=_LINES),
+        Option("start", "where a new view begins: 'earliest', 'latest' or a time in ISO 8601", default="earliest"),
+        Option("user", "name for SASL"),
+        Option("password", "password for SASL", secret=True),
+        Option("sasl", "SASL mechanism", choices=("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")),
+        Option("tls_ca", "PEM file of the authority that signed the brokers' certificates; turns TLS on"),
+    ),
+    "files": (
+        Option("path", "a file, a folder or a glob, relative to the app", required=True),
+        Option("format", "what the files hold", default="json", choices=("json", "csv", "parquet", "text")),
+        Option("header", "the first line of a csv file names its columns", default="false", kind="flag"),
+        Option("tail", "follow files that grow, line by line", default="false", kind="flag", on=_ONLY_STREAM),
+    ),
+    "socket": (
+        Option("host", "the server to connect to", default="localhost"),
+        Option("port", "its port", required=True, kind="whole"),
+        Option("format", "what a line holds", default="json", choices=_LINES),
+    ),
+    "generator": (
+        Option("seed", "the same seed gives the same rows", default="0", kind="whole"),
+        Option("rows_per_second", "rate; absent: as fast as possible", kind="number"),
+        Option("rows", "how many rows in all; absent: no end", kind="whole"),
+        Option("keys", "number of different keys", default="100", kind="whole"),
+        Option("skew", "exponent of the keys' Zipf law; 0: all alike", default="0", kind="number"),
+        Option("disorder", "how far event time may be out of order", default="0 seconds", kind="interval"),
+        Option("start", "event time of the first row; absent: now with a rate, else 2024-01-01", kind="time"),
+        Option("step", "event time from row to row; absent: by the rate, else 1 millisecond", kind="interval"),
+    ),
+    "postgres": (
+        Option("host", "the server", default="localhost"),
+        Option("port", "its port", default="5432", kind="whole"),
+        Option("database", "the database", required=True),
+        Option("user", "who connects"),
+        Option("password", "password of `user`", secret=True),
+        Option("sslmode", "as libpq has it", default="prefer", choices=("disable", "allow", "prefer", "require", "verify-ca", "verify-full")),
+        Option("table", "the table to read, `schema.table` if need be", required=True),
+    ),
+}
+CONNECTORS_OF: Mapping[str, tuple[str, ...]] = {
+    STREAM: ("kafka", "files", "socket", "generator"),
+    TABLE: ("files", "postgres", "generator"),
+}
+
+
+def options_of(kind: str, connector: str) -> tuple[Option, ...]:
+    """The options of a connector when it stands behind a stream or a table, the common ones last."""
+    return tuple(option for option in (*SOURCE_OPTIONS[connector], *_ANY_KIND) if kind in option.on)
+
+
+def option_value(options: Mapping[str, str], connector: str, name: str) -> str | None:
+    """What the user gave for an option, or its default."""
+    known = next(option for option in (*SOURCE_OPTIONS[connector], *_ANY_KIND) if option.name == name)
+    return options.get(name, known.default)
+
+
+def check_source_options(kind: str, name: str, options: Mapping[str, object], columns: Sequence[str]) -> None:
+    """OptionFault when the options of stream or table `name` are unknown, missing or malformed; says which, and what would do.
+
+    The value of an option that is a secret may be a reference: any object with a `name`.
+    """
+    connector = _connector(kind, name, options)
+    known = {option.name: option for option in options_of(kind, connector)}
+    free = {column.lower() for column in columns} if connector == "generator" else set()
+    for given, value in options.items():
+        option = known.get(given.lower())
+        if option is not None:
+            _check_value(f"{kind} `{name}`", option, value)
+        elif given.lower() not in free:
+            raise _unknown(f"{kind} `{name}`", connector, given, [*known, *(columns if free else ())])
+    present = {given.lower() for given in options}
+    for option in known.values():
+        if option.required and option.name not in present:
+            raise OptionFault(f"{kind} `{name}` lacks the option `{option.name}`", hint=f"{option.name} = '...': {option.help}")
+    _check_together(kind, name, connector, {given.lower(): value for given, value in options.items()}, columns)
+
+
+def _connector(kind: str, name: str, options: Mapping[str, object]) -> str:
+    offered = CONNECTORS_OF[kind]
+    listed = ", ".join(offered)
+    given = options.get("connector")
+    if given is None:
+        raise OptionFault(f"{kind} `{name}` lacks the option `connector`", hint=f"a {kind} can come from: {listed}")
+    if given not in offered:
+        near = difflib.get_close_matches(str(given), offered, n=1)
+        raise OptionFault(
+            f"{kind} `{name}`: there is no connector `{given}` for a {kind}",
+            hint=f"did you mean `{near[0]}`?" if near else f"a {kind} can come from: {listed}",
+        )
+    return str(given)
+
+
+def _unknown(what: str, connector: str, given: str, known: Sequence[str]) -> OptionFault:
+    near = difflib.get_close_matches(given.lower(), known, n=1)
+    hint = f"did you mean `{near[0]}`?" if near else f"it has: {', '.join(known)}"
+    return OptionFault(f"{what}: the connector {connector} has no option `{given}`", hint=hint)
+
+
+def _check_value(what: str, option: Option, value: object) -> None:
+    if not isinstance(value, str):
+        if option.secret and hasattr(value, "name"):
+            return
+        detail = "is not a secret, so it takes no reference" if hasattr(value, "name") else f"wants text, not {value!r}"
+        raise OptionFault(f"{what}: the option `{option.name}` {detail}", hint=option.help)
+    if option.choices and value not in option.choices:
+        near = difflib.get_close_matches(value, option.choices, n=1, cutoff=0.5)
+        hint = f"did you mean '{near[0]}'?" if near else f"one of: {', '.join(option.choices)}"
+        raise OptionFault(f"{what}: `{option.name}` cannot be '{value}'", hint=hint)
+    wanted, reads = _KINDS[option.kind]
+    try:
+        reads(value)
+    except (ValueError, TypeFault):
+        raise OptionFault(f"{what}: `{option.name}` wants {wanted}, not '{value}'", hint=option.help) from None
+
+
+def _check_together(kind: str, name: str, connector: str, options: Mapping[str, object], columns: Sequence[str]) -> None:
+    """What one option alone does not show."""
+    what = f"{kind} `{name}`"
+    shape = options.get("format", "json")
+    if connector in ("kafka", "files", "socket") and kind == STREAM and not columns:
+        raise OptionFault(f"{what} declares no columns", hint="name them with their types, e.g. (id STRING, at TIMESTAMP)")
+    if shape == "text" and len(columns) != 1 and (kind == STREAM or columns):
+        raise OptionFault(f"{what}: format 'text' gives one column, but {len(columns)} are declared", hint="declare one column, e.g. (line STRING)")
+    if connector == "files" and options.get("tail") == "true" and shape == "parquet":
+        raise OptionFault(f"{what}: a parquet file cannot be followed", hint="leave `tail` out, or use json, csv or text")
+    if connector == "files" and options.get("header") == "true" and shape != "csv":
+        raise OptionFault(f"{what}: `header` belongs to format 'csv'", hint="leave it out")
+    if connector == "files" and options.get("header") == "true" and options.get("tail") == "true":
+        raise OptionFault(f"{what}: a followed file cannot have a header", hint="leave `header` or `tail` out")
+    if connector == "kafka":
+        start = str(options.get("start", "earliest"))
+        if start not in ("earliest", "latest"):
+            _check_value(what, Option("start", "'earliest', 'latest' or a time such as 2024-05-01T00:00:00Z", kind="time"), start)
+        if ("user" in options) != ("password" in options):
+            raise OptionFault(f"{what}: `user` and `password` go together", hint="give both or neither")
+    if connector == "generator" and kind == TABLE and "rows" not in options:
+        raise OptionFault(f"{what}: a generated table needs an end", hint="rows = '1000'")
+
+
+def moment(text: str) -> datetime:
+    """A time in ISO 8601; without a zone it is UTC."""
+    read = datetime.fromisoformat(text)
+    return read if read.tzinfo else read.replace(tzinfo=UTC)
+
+
+def _whole(text: str) -> None:
+    if int(text) < 0:
+        raise ValueError(text)
+
+
+def _number(text: str) -> None:
+    if not 0 <= float(text) < float("inf"):
+        raise ValueError(text)
+
+
+def _flag(text: str) -> None:
+    if text not in ("true", "false"):
+        raise ValueError(text)
+
+
+def _span(text: str) -> None:
+    if interval(text) < 0:
+        raise ValueError(text)
+
+
+_KINDS: Mapping[str, tuple[str, Callable[[str], object]]] = {
+    "text": ("text", str),
+    "whole": ("a whole number", _whole),
+    "number": ("a number", _number),
+    "flag": ("'true' or 'false'", _flag),
+    "interval": ("a span of time, e.g. '10 seconds'", _span),
+    "time": ("a time in ISO 8601", moment),
+}
