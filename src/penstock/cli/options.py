@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from penstock.engine import Engine
 
 
-def option(*names: str, help: str, metavar: str | None = None) -> Any:
+def option(*names: str, help: str, metavar: str | None = None, min: float | None = None) -> Any:
     """An option whose help text says itself what holds when it is left out."""
-    return typer.Option(*names, metavar=metavar, help=help, show_default=False)
+    return typer.Option(*names, metavar=metavar, help=help, min=min, show_default=False)
 
 
 App = Annotated[Path, typer.Argument(metavar="APP", help="The app: a .sql or .py file, or a folder of them.", show_default=False)]

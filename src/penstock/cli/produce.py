@@ -33,9 +33,9 @@ AppOption = Annotated[Path | None, option("--app", metavar="APP", help="The app 
 Stream = Annotated[str | None, option("--stream", metavar="NAME", help="A stream of the app; its rows are sent as JSON.")]
 Topic = Annotated[str, option("--topic", metavar="TOPIC", help="The topic to write to.")]
 Servers = Annotated[str, typer.Option("--servers", metavar="HOST:PORT", help="The brokers, with commas.")]
-Rate = Annotated[float | None, option("--rate", metavar="N", help="Rows per second.  [default: as fast as possible]")]
+Rate = Annotated[float | None, option("--rate", metavar="N", help="Rows per second.  [default: as fast as possible]", min=0.001)]
 Key = Annotated[str | None, option("--key", metavar="COLUMN", help="The column whose value is the record's key.")]
-Rows = Annotated[int | None, option("--rows", metavar="N", help=f"So many rows at most.  [default: all of a file, {_STREAM_ROWS} of a stream]")]
+Rows = Annotated[int | None, option("--rows", metavar="N", help=f"So many rows at most.  [default: all of a file, {_STREAM_ROWS} of a stream]", min=1)]
 Format = Annotated[FileFormat | None, option("--format", help="What the file holds.  [default: by its ending]")]
 
 

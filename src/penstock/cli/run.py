@@ -31,7 +31,7 @@ class Watch(AbstractContextManager["Watch"], Protocol):
 def run(
     app: App,
     drain: Annotated[bool, typer.Option("--drain", help="Stop once caught up with the sources.")] = False,
-    seconds: Annotated[float | None, option("--seconds", metavar="N", help="Stop after so many seconds.")] = None,
+    seconds: Annotated[float | None, option("--seconds", metavar="N", help="Stop after so many seconds.", min=0)] = None,
     state: State = None,
     settings: Set = None,
     log_json: LogJson = False,

@@ -1,0 +1,26 @@
+"""docs/cli.md is what the commands say of themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from penstock.cli import reference
+from penstock.errors import EXIT_CODES
+
+PAGE = Path(__file__).parents[3] / "docs" / "cli.md"
+
+
+def test_the_page_is_up_to_date() -> None:
+    assert PAGE.read_text(encoding="utf-8") == reference.page(), "make it again: python -m penstock.cli.reference > docs/cli.md"
+
+
+def test_every_verb_is_on_the_page() -> None:
+    verbs = {" ".join(verb) for verb in reference.verbs()}
+    assert {"new", "demo", "check", "explain", "run", "batch", "peek", "sql", "graph", "broker start", "produce", "settings"} <= verbs
+    text = PAGE.read_text(encoding="utf-8")
+    assert [verb for verb in verbs if f"## penstock {verb}".strip() not in text] == []
+
+
+def test_every_exit_code_is_on_the_page() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert [code for code, meaning in EXIT_CODES if f"| {code} | {meaning} |" not in text] == []
