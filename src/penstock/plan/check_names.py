@@ -11,7 +11,7 @@ from penstock.plan.declare import View
 from penstock.plan.findings import ERROR, Finding, Spot, placed
 from penstock.plan.names import Names, lateral_view
 from penstock.plan.nodes import Aggregate, Distinct, Filter, Generate, Join, Node, Order, Project, children
-from penstock.plan.relations import Scope
+from penstock.plan.resolve import Scope
 from penstock.plan.terms import grouping_expressions
 
 

@@ -30,7 +30,7 @@ from penstock.plan.nodes import (
     SetOperation,
     Union,
 )
-from penstock.plan.relations import Relation, Scope
+from penstock.plan.resolve import Relation, Scope
 from penstock.plan.types import UNKNOWN, WINDOW, comparable, fields_of
 from penstock.schema import Column, Schema
 

@@ -1,0 +1,196 @@
+"""Checks a whole app without Spark: every finding, in the order of declaration.
+
+    declarations   names, columns, types, event time, connector options, promises of sinks
+    views          what they read, cycles, then each expression in its scope, then what they keep
+
+A false alarm is worse than a fault that Spark finds later: where something is not known, nothing is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
+from penstock.errors import UserError
+from penstock.eventtime import delay
+from penstock.plan.check_groups import misplaced_aggregates, ungrouped_columns
+from penstock.plan.check_names import expressions, unknown_columns, unknown_functions, unknown_shared
+from penstock.plan.check_state import state_findings
+from penstock.plan.check_types import impossible_equalities, impossible_sums, wrong_sides, wrong_windows
+from penstock.plan.declare import Declaration, Declared, Options, Sink, Stream, Table, View
+from penstock.plan.findings import ERROR, Finding, Spot, from_error, placed
+from penstock.plan.names import Names, schemas
+from penstock.plan.nodes import Aggregate, Distinct, Node, Opaque, Order, Scan, names_read, walk
+from penstock.plan.resolve import closest
+from penstock.plan.types import near_type, unknown_type
+
+SourceCheck: TypeAlias = Callable[[str, str, Options, Sequence[str]], object]
+SinkCheck: TypeAlias = Callable[[str, Options, bool], object]
+_RESERVED_ENDINGS = ("__late", "__dead", "__kept")
+_EXPRESSION_CHECKS = (
+    unknown_columns,
+    unknown_functions,
+    misplaced_aggregates,
+    ungrouped_columns,
+    impossible_equalities,
+    impossible_sums,
+    wrong_windows,
+)
+
+
+def check(declared: Declared, check_source: SourceCheck, check_sink: SinkCheck) -> list[Finding]:
+    """Everything that is wrong or costly in an app.
+
+    `check_source(kind, name, options, column_names)` and `check_sink(name, options, keyed)` raise OptionFault or
+    PromiseFault; `kind` is `stream` or `table`.
+    """
+    names = Names(schemas(declared))
+    found: dict[Finding, None] = {}
+    for name, entry in declared.declarations.items():
+        found.update(dict.fromkeys(_reserved(name, entry)))
+        match entry:
+            case Stream() | Table():
+                found.update(dict.fromkeys(_source(entry, check_source)))
+            case View():
+                found.update(dict.fromkeys(_view(entry, declared, names)))
+            case Sink():
+                found.update(dict.fromkeys(_sink(entry, declared, check_sink)))
+    found.update(dict.fromkeys(_cycles(declared)))
+    return list(found)
+
+
+def raise_first(findings: Sequence[Finding]) -> None:
+    """Raise the first error among findings, if there is one."""
+    for finding in findings:
+        if finding.severity == ERROR:
+            raise finding.as_error()
+
+
+def _reserved(name: str, entry: Declaration) -> Iterator[Finding]:
+    if name.startswith("__") or name.lower().endswith(_RESERVED_ENDINGS):
+        hint = f"names that begin with __ or end with {', '.join(_RESERVED_ENDINGS)} belong to Penstock"
+        yield Finding(ERROR, "NameFault", f"`{name}` is a reserved name", entry.where, hint=hint)
+
+
+def _source(entry: Stream | Table, check_source: SourceCheck) -> Iterator[Finding]:
+    seen: set[str] = set()
+    for column in entry.schema:
+        if column.name.startswith("__"):
+            hint = "names of columns that begin with __ belong to Penstock"
+            yield Finding(ERROR, "NameFault", f"`{entry.name}.{column.name}` is a reserved name", entry.where, hint=hint)
+        if column.name.lower() in seen:
+            hint = "names of columns differ in more than their case"
+            yield Finding(ERROR, "NameFault", f"`{entry.name}` has two columns `{column.name}`", entry.where, hint=hint)
+        seen.add(column.name.lower())
+        wrong = unknown_type(column.type)
+        if wrong is not None:
+            near = near_type(wrong)
+            hint = f"did you mean {near.upper()}?" if near else "e.g. STRING, BIGINT, DOUBLE, DECIMAL(12,2), TIMESTAMP, ARRAY<STRING>"
+            yield Finding(ERROR, "TypeFault", f"`{entry.name}.{column.name}`: there is no type `{wrong}`", entry.where, hint=hint)
+    if isinstance(entry, Stream):
+        yield from _event_time(entry)
+    kind = "stream" if isinstance(entry, Stream) else "table"
+    try:
+        check_source(kind, entry.name, entry.options, entry.schema.names)
+    except UserError as error:
+        yield from_error(error, entry.where)
+
+
+def _event_time(stream: Stream) -> Iterator[Finding]:
+    if stream.event_time is not None and len(stream.schema):
+        column = stream.schema.find(stream.event_time)
+        if column is None:
+            near = closest(stream.event_time, stream.schema.names)
+            message = f"`{stream.name}` has no column `{stream.event_time}` for its event time"
+            yield Finding(ERROR, "NameFault", message, stream.where, hint=f"did you mean `{near}`?" if near else None)
+        elif column.type not in ("timestamp", "timestamp_ntz"):
+            message = f"the event time of `{stream.name}` is {column.type.upper()}, not TIMESTAMP"
+            yield Finding(ERROR, "TypeFault", message, stream.where, hint=f"declare `{column.name} TIMESTAMP`")
+    if stream.lateness is not None:
+        try:
+            delay(stream.lateness)
+        except UserError as error:
+            yield from_error(error, stream.where)
+
+
+def _view(view: View, declared: Declared, names: Names) -> Iterator[Finding]:
+    yield from _unknown_relations(view, declared)
+    for expression in expressions(view.query, names):
+        for one in _EXPRESSION_CHECKS:
+            yield from one(view, expression)
+    for node in walk(view.query):
+        yield from unknown_shared(view, node, names)
+        yield from wrong_sides(view, node, names)
+    yield from _result_names(view, names)
+    yield from state_findings(view, declared, names)
+
+
+def _unknown_relations(view: View, declared: Declared) -> Iterator[Finding]:
+    readable = {name.lower() for name, entry in declared.declarations.items() if not isinstance(entry, Sink)}
+    for node in walk(view.query):
+        read = (node.name,) if isinstance(node, Scan) else node.names if isinstance(node, Opaque) else ()
+        for name in read:
+            if name.lower() in readable:
+                continue
+            where, excerpt = placed(view, Spot(node.where, name, 0, len(name)))
+            near = closest(name, (known for known, entry in declared.declarations.items() if not isinstance(entry, Sink)))
+            hint = f"did you mean `{near}`?" if near else "declare it with CREATE STREAM, CREATE TABLE or CREATE MATERIALIZED VIEW"
+            yield Finding(ERROR, "NameFault", f"there is no stream, table or view `{name}`", where, excerpt, hint)
+
+
+def _result_names(view: View, names: Names) -> Iterator[Finding]:
+    """A result row is one JSON object: its columns need names that differ."""
+    seen: set[str] = set()
+    for column in names.output(view.query).columns:
+        name = column.name.lower()
+        if name and name in seen:
+            where, excerpt = placed(view, Spot(view.query.where))
+            hint = f"name the columns apart, e.g. {column.name} AS {column.name}_2, or join USING ({column.name})"
+            yield Finding(ERROR, "PlanFault", f"the result has two columns `{column.name}`", where, excerpt, hint)
+            return
+        if name.startswith("__"):
+            where, excerpt = placed(view, Spot(view.query.where))
+            hint = "names of columns that begin with __ belong to Penstock"
+            yield Finding(ERROR, "NameFault", f"`{column.name}` is a reserved name", where, excerpt, hint)
+        seen.add(name)
+
+
+def _sink(sink: Sink, declared: Declared, check_sink: SinkCheck) -> Iterator[Finding]:
+    views = {name.lower(): view for name, view in declared.views.items()}
+    view = views.get(sink.view.lower())
+    if view is None:
+        near = closest(sink.view, declared.views)
+        other = sink.view.lower() in {name.lower() for name in declared.declarations}
+        hint = f"did you mean `{near}`?" if near else "a sink delivers a view: CREATE MATERIALIZED VIEW ... AS SELECT * FROM ..." if other else None
+        yield Finding(ERROR, "NameFault", f"the sink `{sink.name}` delivers `{sink.view}`, which is not a view", sink.where, hint=hint)
+    try:
+        check_sink(sink.name, sink.options, view is not None and keyed(view.query))
+    except UserError as error:
+        yield from_error(error, sink.where)
+
+
+def keyed(node: Node) -> bool:
+    """Whether the rows of a result have a key by their shape: an aggregate, perhaps sorted, or distinct rows."""
+    below = node.input if isinstance(node, Order) else node
+    return isinstance(below, Aggregate | Distinct)
+
+
+def _cycles(declared: Declared) -> Iterator[Finding]:
+    views = {name.lower(): view for name, view in declared.views.items()}
+    done: set[str] = set()
+
+    def follow(name: str, path: tuple[str, ...]) -> Iterator[Finding]:
+        if name in path:
+            round_trip = " -> ".join((*path[path.index(name) :], name))
+            view = views[name]
+            yield Finding(ERROR, "PlanFault", f"views that read each other: {round_trip}", view.where, hint="let one of them read the stream itself")
+        elif name in views and name not in done:
+            for read in names_read(views[name].query):
+                yield from follow(read.lower(), (*path, name))
+            done.add(name)
+
+    for name in views:
+        yield from follow(name, ())
+
+
+__all__ = ["Finding", "check", "keyed", "raise_first"]

@@ -1,0 +1,89 @@
+"""Finds aggregates where none may stand, and columns that are neither grouped nor aggregated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from penstock.plan import scalar
+from penstock.plan.check_names import Expression
+from penstock.plan.declare import View
+from penstock.plan.findings import ERROR, Finding, Spot, placed
+from penstock.plan.grammar import tokens
+from penstock.plan.nodes import Aggregate
+from penstock.plan.resolve import Scope
+from penstock.plan.terms import grouping_expressions, is_group_by_all, occurrences
+
+_CLAUSES = {
+    "where": ("WHERE", "move it into HAVING, which is applied to groups"),
+    "on": ("ON", "aggregate in a subquery first, then join"),
+    "group": ("GROUP BY", "aggregate in a subquery first, then group"),
+}
+
+
+def misplaced_aggregates(view: View, expression: Expression) -> Iterator[Finding]:
+    """sum(x) in WHERE, ON or GROUP BY."""
+    clause = _CLAUSES.get(expression.role)
+    if clause is None or (expression.role == "group" and tokens(expression.text)[0].kind == "number"):
+        return
+    for call in scalar.aggregate_calls(expression.text):
+        where, excerpt = placed(view, expression.spot.part(call.start, call.end))
+        yield Finding(ERROR, "PlanFault", f"an aggregate, {call.name}(), cannot stand in {clause[0]}", where, excerpt, clause[1])
+
+
+def ungrouped_columns(view: View, expression: Expression) -> Iterator[Finding]:
+    """A column of a grouped select list that has no single value in its group."""
+    node = expression.node
+    if expression.role != "select" or not isinstance(node, Aggregate) or is_group_by_all(node) or tokens(expression.text)[-1].text == "*":
+        return
+    inputs = Scope(expression.scope.relations, outer=None)
+    groups = [_bare(group, inputs) for group in _groups(node, inputs)]
+    plain = _bare(expression.text, inputs)
+    if any(_letters(plain) == _letters(group) for group in groups):
+        return  # the same words in another order, e.g. `1 + a` grouped as `a + 1`
+    covered = [(call.start, call.end) for call in scalar.aggregate_calls(plain)]
+    covered += [span for group in groups for span in occurrences(plain, group)]
+    for ref in scalar.column_refs(plain):
+        own = any(relation.open or relation.find(ref.parts[0]) for relation in inputs.relations)
+        inside = any(start < ref.end and ref.start < end for start, end in covered)
+        if not inside and own and not any(relation.open for relation in inputs.relations):
+            yield _ungrouped(view, expression, ref)
+            return
+
+
+def _ungrouped(view: View, expression: Expression, ref: scalar.ColumnRef) -> Finding:
+    name = ".".join(ref.parts)
+    same = [found for found in scalar.column_refs(expression.text) if found.parts[-len(ref.parts) :] == ref.parts]
+    spot: Spot = expression.spot.part(same[0].start, same[0].end) if same else expression.spot.part(0, len(expression.text))
+    where, excerpt = placed(view, spot)
+    hint = f"add `{name}` to GROUP BY, or aggregate it, e.g. max({name}) or any_value({name})"
+    return Finding(ERROR, "PlanFault", f"`{name}` is neither grouped nor aggregated", where, excerpt, hint)
+
+
+def _groups(node: Aggregate, inputs: Scope) -> list[str]:
+    """The group expressions, with places (`GROUP BY 1`) and names of the select list put as what they stand for."""
+    named = {item.name.lower(): item.text for item in node.items if item.name is not None}
+    found: list[str] = []
+    for group in grouping_expressions(node):
+        name = scalar.output_name(group)
+        if group.isdigit() and 0 < int(group) <= len(node.items):
+            found.append(node.items[int(group) - 1].text)
+        elif name is not None and name.lower() in named and inputs.column(name) is None:
+            found += [group, named[name.lower()]]
+        else:
+            found.append(group)
+    return found
+
+
+def _bare(text: str, inputs: Scope) -> str:
+    """The text with the qualifiers of its columns taken off, since `t.a` and `a` are one column."""
+    names = {relation.name.lower() for relation in inputs.relations if relation.name is not None}
+    changes = []
+    for ref in scalar.column_refs(text):
+        if len(ref.parts) > 1 and ref.parts[0].lower() in names:
+            first, dot = tokens(text[ref.start : ref.end])[:2]
+            changes.append((ref.start + first.start, ref.start + dot.end, ""))
+    return scalar.substitute(text, changes)
+
+
+def _letters(text: str) -> list[str]:
+    return sorted(token.value.lower() for token in tokens(text))

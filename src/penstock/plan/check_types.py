@@ -1,0 +1,112 @@
+"""Finds types that cannot match. Only what is certain is an error: where a type is not known nothing is said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from penstock.errors import TypeFault
+from penstock.eventtime import interval
+from penstock.plan import scalar
+from penstock.plan.check_names import Expression
+from penstock.plan.declare import View
+from penstock.plan.findings import ERROR, WARNING, Finding, Spot, placed
+from penstock.plan.infer import type_of
+from penstock.plan.names import Names, mismatch
+from penstock.plan.nodes import Join, Node, SetOperation, Union
+from penstock.plan.terms import conjuncts, equality
+from penstock.plan.types import UNKNOWN, comparable
+from penstock.schema import family
+
+_NO_TIME = ("number", "boolean", "binary", "interval")
+_NO_SUM = ("boolean", "time", "nested", "binary")
+
+
+def impossible_equalities(view: View, expression: Expression) -> Iterator[Finding]:
+    """`a = b` where Spark can never compare the two."""
+    if expression.role not in ("where", "on", "having"):
+        return
+    for conjunct in conjuncts(expression.text):
+        sides = equality(conjunct)
+        if sides is None or not all(sides):
+            continue
+        left, right = (type_of(side, expression.scope.look) for side in sides)
+        if not comparable(left, right):
+            start = expression.text.find(conjunct)
+            spot = expression.spot.part(start, start + len(conjunct))
+            yield _found(view, spot, f"{left.upper()} cannot be compared with {right.upper()}", "cast one side to the type of the other")
+
+
+def impossible_sums(view: View, expression: Expression) -> Iterator[Finding]:
+    """sum() and avg() of what is not a number."""
+    for call in scalar.calls(expression.text):
+        if call.name not in ("sum", "avg", "mean") or len(call.args) != 1:
+            continue
+        kind = type_of(call.args[0], expression.scope.look)
+        if kind in (UNKNOWN, "variant"):
+            continue
+        spot = expression.spot.part(call.start, call.end)
+        if family(kind) in _NO_SUM:
+            hint = "count_if(...) counts the rows for which it is true" if kind == "boolean" else f"{call.name} wants a number"
+            yield _found(view, spot, f"{call.name}() of a {kind.upper()}", hint)
+        elif family(kind) == "text":
+            yield _found(
+                view, spot, f"{call.name}() of a {kind.upper()}: Spark reads it as a number, and fails on text that is none", "cast it", WARNING
+            )
+
+
+def wrong_windows(view: View, expression: Expression) -> Iterator[Finding]:
+    """window() and session_window() over what is no time, or with what is no duration."""
+    window = scalar.window_call(expression.text)
+    if window is None:
+        return
+    spot = expression.spot.part(window.start, window.end)
+    kind = type_of(window.time, expression.scope.look)
+    if kind != UNKNOWN and family(kind) in _NO_TIME:
+        yield _found(
+            view,
+            spot,
+            f"a window needs a time, and `{window.time}` is {kind.upper()}",
+            "cast it: timestamp_millis(x), timestamp_seconds(x), to_timestamp(x)",
+        )
+    lengths = []
+    for text in (window.size, window.slide):
+        if text is None:
+            continue
+        try:
+            lengths.append(interval(text))
+        except TypeFault as fault:
+            yield _found(view, spot, fault.message, fault.hint)
+            return
+    if any(length <= 0 for length in lengths):
+        yield _found(view, spot, "a window must be longer than nothing", "write a duration such as '10 minutes'")
+    elif len(lengths) == 2 and lengths[1] > lengths[0]:
+        yield _found(view, spot, "the step of a window is longer than the window: rows between would be lost", "make the step at most the size")
+
+
+def wrong_sides(view: View, node: Node, names: Names) -> Iterator[Finding]:
+    """Set operations whose sides do not fit, and USING columns that cannot be equal."""
+    if isinstance(node, Join):
+        left, right = names.visible(node.left), names.visible(node.right)
+        for name in node.using:
+            one, other = left.look((name,)), right.look((name,))
+            if not comparable(one, other):
+                spot = Spot(node.where, name, 0, len(name))
+                yield _found(view, spot, f"`{name}` is {one.upper()} on one side and {other.upper()} on the other", "join ON ... with a cast")
+    elif isinstance(node, Union | SetOperation):
+        sides = node.inputs if isinstance(node, Union) else (node.left, node.right)
+        first = names.output(sides[0])
+        for side in sides[1:]:
+            output = names.output(side)
+            if first.open or output.open:
+                continue
+            if len(output.columns) != len(first.columns):
+                message = f"one side has {len(first.columns)} columns and the other {len(output.columns)}"
+                yield _found(view, Spot(side.where), message, "select the same columns on both sides")
+            elif pair := mismatch(first, output):
+                message = f"`{pair[0].name}` is {pair[0].type.upper()} and `{pair[1].name}` is {pair[1].type.upper()}"
+                yield _found(view, Spot(side.where), message, "put the columns in the same order, or cast one side")
+
+
+def _found(view: View, spot: Spot, message: str, hint: str | None, severity: str = ERROR) -> Finding:
+    where, excerpt = placed(view, spot)
+    return Finding(severity, "TypeFault", message, where, excerpt, hint)
