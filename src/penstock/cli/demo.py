@@ -26,7 +26,9 @@ _LAST_ROWS = 5
 
 
 def demo(
-    seconds: Annotated[float | None, option("--seconds", metavar="N", help="End after so many seconds.  [default: 60 without a terminal]", min=1)] = None,
+    seconds: Annotated[
+        float | None, option("--seconds", metavar="N", help="End after so many seconds.  [default: 60 without a terminal]", min=1)
+    ] = None,
     state: Annotated[Path | None, option("--state", metavar="DIR", help="State folder; the app is copied into it.  [default: penstock-demo]")] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Go on from the last demo instead of starting afresh.")] = False,
     settings: Set = None,

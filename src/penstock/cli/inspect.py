@@ -16,8 +16,8 @@ from penstock.cli.options import App, Json, LogJson, Set, State, Verbose, opened
 from penstock.errors import AppFault, UserError, Where
 
 if TYPE_CHECKING:
-    from penstock.plan.check import Finding
     from penstock.plan.declare import Declared
+    from penstock.plan.findings import Finding
 
 Strict = Annotated[bool, typer.Option("--strict", help="Warnings fail too (exit code 1).")]
 
@@ -33,17 +33,17 @@ def check(
 ) -> None:
     """Parse and validate an app: no Spark, no network, under a second.
 
-    With --json: one object per finding with severity, message, file, line, column, excerpt and hint.
+    With --json: one object per finding with severity, code, message, file, line, column, excerpt and hint.
     """
     try:
         with opened(app, state, settings, log_json, verbose, keeps_log=False) as engine:
             findings = engine.check()
             counts = _counted(engine.declared)
     except UserError as error:
-        _print_finding("error", error.message, error.where, error.excerpt, error.hint, json)
+        _print_finding("error", type(error).__name__, error.message, error.where, error.excerpt, error.hint, json)
         raise typer.Exit(error.exit_code) from None
     for finding in findings:
-        _print_finding(finding.severity, finding.message, finding.where, finding.excerpt, finding.hint, json)
+        _print_finding(finding.severity, finding.code, finding.message, finding.where, finding.excerpt, finding.hint, json)
     _conclude(findings, counts, strict)
 
 
@@ -58,12 +58,12 @@ def _conclude(findings: list[Finding], counts: str, strict: bool) -> None:
         raise typer.Exit(1)
 
 
-def _print_finding(severity: str, message: str, where: Where | None, excerpt: str | None, hint: str | None, json: bool) -> None:
+def _print_finding(severity: str, code: str, message: str, where: Where | None, excerpt: str | None, hint: str | None, json: bool) -> None:
     if not json:
         trouble.show_finding(severity, message, where, excerpt, hint, to=sys.stdout)
         return
     place = {"file": where.file, "line": where.line, "column": where.column} if where else {"file": None, "line": None, "column": None}
-    typer.echo(jsonlib.dumps({"severity": severity, "message": message, **place, "excerpt": excerpt, "hint": hint}, ensure_ascii=False))
+    typer.echo(jsonlib.dumps({"severity": severity, "code": code, "message": message, **place, "excerpt": excerpt, "hint": hint}, ensure_ascii=False))
 
 
 def _counted(declared: Declared) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 import json
+import sys
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
@@ -18,15 +19,12 @@ from penstock.errors import AppFault, NameFault, OptionFault
 _STREAM_ROWS = 1000
 
 
-class FileFormat(StrEnum):
-    """What `produce` reads."""
+class RecordFormat(StrEnum):
+    """What the rows of a csv file are sent as."""
 
-    json = "json"
     csv = "csv"
-    text = "text"
+    json = "json"
 
-
-_BY_ENDING = {".csv": FileFormat.csv, ".json": FileFormat.json, ".jsonl": FileFormat.json, ".ndjson": FileFormat.json}
 
 File = Annotated[Path | None, typer.Argument(metavar="FILE", help="A file to replay; without it, --app and --stream.", show_default=False)]
 AppOption = Annotated[Path | None, option("--app", metavar="APP", help="The app that declares the stream.")]
@@ -35,8 +33,11 @@ Topic = Annotated[str, option("--topic", metavar="TOPIC", help="The topic to wri
 Servers = Annotated[str, typer.Option("--servers", metavar="HOST:PORT", help="The brokers, with commas.")]
 Rate = Annotated[float | None, option("--rate", metavar="N", help="Rows per second.  [default: as fast as possible]", min=0.001)]
 Key = Annotated[str | None, option("--key", metavar="COLUMN", help="The column whose value is the record's key.")]
-Rows = Annotated[int | None, option("--rows", metavar="N", help=f"So many rows at most.  [default: all of a file, {_STREAM_ROWS} of a stream]", min=1)]
-Format = Annotated[FileFormat | None, option("--format", help="What the file holds.  [default: by its ending]")]
+Rows = Annotated[
+    int | None, option("--rows", metavar="N", help=f"So many rows at most.  [default: all of a file, {_STREAM_ROWS} of a stream]", min=1)
+]
+Format = Annotated[RecordFormat, typer.Option("--format", help="What rows of a csv file are sent as: csv lines, or JSON objects by its header.")]
+Partitions = Annotated[int | None, option("--partitions", metavar="N", help="Make the topic with so many partitions if it is absent.", min=1)]
 
 
 def produce(
@@ -48,7 +49,8 @@ def produce(
     rate: Rate = None,
     key: Key = None,
     rows: Rows = None,
-    format: Format = None,
+    format: Format = RecordFormat.csv,
+    partitions: Partitions = None,
     state: State = None,
     settings: Set = None,
     log_json: LogJson = False,
@@ -56,34 +58,46 @@ def produce(
 ) -> None:
     """Replay a file or a stream into a Kafka topic.
 
-    Lines of json and text files are sent as they are, even broken ones; rows of a csv file become JSON objects by its header.
+    Lines of json and text files are sent as they are, even broken ones. A file may be sent again: it is added to the topic once more.
     """
     if file is not None and app is None and stream is None:
-        _send(itertools.islice(records(file, format), rows), servers, topic, rate, key)
+        if key is not None and file.suffix == ".csv" and format is RecordFormat.csv:
+            raise OptionFault("a csv line has no column names, so it can have no --key", hint="send it with --format json")
+        _send(itertools.islice(records(file, format), rows), servers, topic, rate, key, partitions)
     elif file is None and app is not None and stream is not None:
         with opened(app, state, settings, log_json, verbose) as engine:
             if stream not in engine.declared.streams:
                 raise NameFault(f"the app has no stream `{stream}`", hint=f"it has: {', '.join(engine.declared.streams) or 'none'}")
-            _send(engine.peek(stream, rows or _STREAM_ROWS).lines, servers, topic, rate, key)
+            lines = (line.encode() for line in engine.peek(stream, rows or _STREAM_ROWS).lines)
+            _send(lines, servers, topic, rate, key, partitions)
     else:
         raise OptionFault("produce wants either a file, or --app and --stream", hint="e.g. penstock produce clicks.json --topic clicks")
 
 
-def _send(lines: Iterator[str], servers: str, topic: str, rate: float | None, key: str | None) -> None:
+def _send(lines: Iterator[bytes], servers: str, topic: str, rate: float | None, key: str | None, partitions: int | None) -> None:
+    from penstock.spark.produce import json_key
     from penstock.spark.produce import produce as send
 
-    sent = send(lines, servers, topic, rate=rate, key=key, report=lambda message: typer.echo(message, err=True))
-    typer.echo(f"sent {sent:,} rows to {topic}", err=True)
+    def report(sent: int) -> None:
+        if sys.stderr.isatty():
+            typer.echo(f"\rsent {sent:,} rows", err=True, nl=False)
+
+    sent = send(lines, servers, topic, rate, json_key(key) if key else None, report, partitions)
+    typer.echo(f"{chr(13) if sys.stderr.isatty() else ''}sent {sent:,} rows to {topic}", err=True)
 
 
-def records(file: Path, format: FileFormat | None) -> Iterator[str]:
+def records(file: Path, format: RecordFormat) -> Iterator[bytes]:
     """The records of a file as they are sent, without their line ends."""
-    wanted = format or _BY_ENDING.get(file.suffix.lower(), FileFormat.text)
+    from penstock.spark.produce import file_records
+
+    if file.suffix != ".csv" or format is RecordFormat.csv:
+        return file_records(file)
+    return _objects(file)
+
+
+def _objects(file: Path) -> Iterator[bytes]:
     try:
-        with file.open(encoding="utf-8", newline="") as read:
-            if wanted is FileFormat.csv:
-                yield from (json.dumps(row, ensure_ascii=False) for row in csv.DictReader(read))
-            else:
-                yield from (line.rstrip("\r\n") for line in read if line.strip())
+        with file.open(encoding="utf-8-sig", newline="") as read:
+            yield from (json.dumps(row, ensure_ascii=False).encode() for row in csv.DictReader(read))
     except (OSError, UnicodeDecodeError) as error:
         raise AppFault(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from error
