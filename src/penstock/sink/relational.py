@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from typing import Any
 
 from penstock.change import Change, Epoch
 from penstock.errors import FencedError
@@ -54,9 +55,8 @@ class RelationalStore:
             )
 
     def rows(self, view: str) -> Iterator[str]:
-        with self._database.reading() as session:
-            for (row,) in session.stream("SELECT row FROM penstock_rows WHERE view = ? ORDER BY id", view):
-                yield row
+        for (row,) in self._stream("SELECT row FROM penstock_rows WHERE view = ? ORDER BY id", view):
+            yield row
 
     def count(self, view: str) -> int:
         return self._number("SELECT count(*) FROM penstock_rows WHERE view = ?", view)
@@ -130,9 +130,8 @@ class RelationalStore:
             )
 
     def dead(self, stream: str) -> Iterator[DeadRow]:
-        with self._database.reading() as session:
-            for found in session.stream("SELECT position, reason, raw, seen_at FROM penstock_dead WHERE stream = ? ORDER BY id", stream):
-                yield DeadRow(*found)
+        for row in self._stream("SELECT position, reason, raw, seen_at FROM penstock_dead WHERE stream = ? ORDER BY id", stream):
+            yield DeadRow(*row)
 
     def dead_count(self, stream: str) -> int:
         return self._number("SELECT count(*) FROM penstock_dead WHERE stream = ?", stream)
@@ -148,6 +147,10 @@ class RelationalStore:
 
     def close(self) -> None:
         self._database.close()
+
+    def _stream(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
+        with self._database.reading() as session, closing(session.stream(sql, *values)) as found:
+            yield from found
 
     def _number(self, sql: str, *values: object) -> int:
         with self._database.reading() as session:

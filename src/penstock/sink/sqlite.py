@@ -9,8 +9,8 @@ from __future__ import annotations
 import itertools
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from penstock.sink.ddl import columns, parse_type
 from penstock.sink.relational import RelationalStore
 from penstock.sink.tables import BATCH, LAYOUT, Session
 
-_TYPES = {"serial": "INTEGER PRIMARY KEY AUTOINCREMENT", "integer": "INTEGER", "bytes": "BLOB"}
+_TYPES = {"serial": "INTEGER PRIMARY KEY AUTOINCREMENT", "integer": "INTEGER", "bytes": "BLOB", "text": "TEXT"}
 _WAIT_S = 60.0
 _ROWS_AT_ONCE = 64  # one statement for many rows loads three times as fast as one for each
 
@@ -42,8 +42,9 @@ class _SqliteSession:
     def fetch(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         return self._connection.execute(sql, values).fetchall()
 
-    def stream(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
-        return iter(self._connection.execute(sql, values))
+    def stream(self, sql: str, *values: object) -> Generator[tuple[Any, ...], None, None]:
+        with closing(self._connection.execute(sql, values)) as cursor:
+            yield from cursor
 
     def load(self, table: str, columns: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> None:
         width = len(columns)

@@ -11,24 +11,24 @@
     penstock_notes      small facts
     batch, dead_batch   temporary: rows on their way in, so that one statement handles them all
 
-SQL here is what SQLite and Postgres both read; values are marked with `?`.
+SQL here is what SQLite and Postgres both read; values are marked with `?`. `{text}` is compared byte by byte.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 LAYOUT: tuple[str, ...] = (
-    "CREATE TABLE IF NOT EXISTS penstock_rows (id {serial}, view TEXT NOT NULL, key TEXT, part TEXT, row TEXT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS penstock_rows (id {serial}, view {text} NOT NULL, key {text}, part {text}, row TEXT NOT NULL)",
     "CREATE INDEX IF NOT EXISTS penstock_rows_in_order ON penstock_rows (view, id)",
     "CREATE UNIQUE INDEX IF NOT EXISTS penstock_rows_by_key ON penstock_rows (view, key) WHERE key IS NOT NULL",
     "CREATE INDEX IF NOT EXISTS penstock_rows_by_part ON penstock_rows (view, part) WHERE part IS NOT NULL",
-    "CREATE TABLE IF NOT EXISTS penstock_changes (id {serial}, view TEXT NOT NULL, incarnation TEXT NOT NULL, epoch BIGINT NOT NULL,"
-    " op TEXT NOT NULL, key TEXT, row TEXT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS penstock_changes (id {serial}, view {text} NOT NULL, incarnation TEXT NOT NULL, epoch BIGINT NOT NULL,"
+    " op TEXT NOT NULL, key {text}, row TEXT NOT NULL)",
     "CREATE INDEX IF NOT EXISTS penstock_changes_by_epoch ON penstock_changes (view, incarnation, epoch, id)",
-    "CREATE TABLE IF NOT EXISTS penstock_epochs (view TEXT NOT NULL, incarnation TEXT NOT NULL, epoch BIGINT NOT NULL,"
+    "CREATE TABLE IF NOT EXISTS penstock_epochs (view {text} NOT NULL, incarnation TEXT NOT NULL, epoch BIGINT NOT NULL,"
     " PRIMARY KEY (view, incarnation, epoch))",
     "CREATE TABLE IF NOT EXISTS penstock_jobs (job TEXT PRIMARY KEY, incarnation TEXT NOT NULL, fence BIGINT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS penstock_ledger (job TEXT NOT NULL, incarnation TEXT NOT NULL, fence BIGINT NOT NULL, epoch BIGINT NOT NULL,"
@@ -41,7 +41,7 @@ LAYOUT: tuple[str, ...] = (
     "CREATE TABLE IF NOT EXISTS penstock_notes (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
 )
 BATCH: tuple[str, ...] = (
-    "CREATE TEMPORARY TABLE IF NOT EXISTS batch (n {integer} PRIMARY KEY, key TEXT, part TEXT, row TEXT)",
+    "CREATE TEMPORARY TABLE IF NOT EXISTS batch (n {integer} PRIMARY KEY, key {text}, part {text}, row TEXT)",
     "CREATE TEMPORARY TABLE IF NOT EXISTS dead_batch (n {integer} PRIMARY KEY, position TEXT, reason TEXT, raw {bytes}, seen_at TEXT)",
 )
 
@@ -54,8 +54,8 @@ class Session(Protocol):
 
     def fetch(self, sql: str, *values: object) -> list[tuple[Any, ...]]: ...
 
-    def stream(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
-        """The rows one by one, for results that may be large."""
+    def stream(self, sql: str, *values: object) -> Generator[tuple[Any, ...], None, None]:
+        """The rows one by one, for results that may be large; to be closed before the transaction ends."""
 
     def load(self, table: str, columns: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> None:
         """Put many rows in the fastest way that the database has."""

@@ -56,12 +56,12 @@ class TableEpochWriter:
         self._touch(view, log)
         old = self._stored(view, parts)
         new = [Fresh(key, where, row) for (key, row), where in zip(rows, _each(part, rows), strict=True)]
-        keyed = any(row.key is not None for row in new) or any(row.key is not None for row in old)
+        keyed = any(row.key is not None for row in new or old)
         if keyed:
             new = list({row.key: row for row in new}.values())
         change = by_key(old, new) if keyed else as_bag(old, new)
         if log:
-            self._log(view, (("-", row.key, row.row) for row in change.gone))
+            self._log(view, (("-", row.key if keyed else None, row.row) for row in change.gone))
         if ordered and parts is None:
             if log:
                 self._log(view, (("+", row.key, row.row) for row in change.added))

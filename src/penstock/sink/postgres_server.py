@@ -1,0 +1,96 @@
+"""How to reach a Postgres server, as a value; a password never appears in a message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import psycopg
+
+from penstock.errors import OptionFault, SinkError
+
+Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class PostgresServer:
+    """The address of one database."""
+
+    host: str = "localhost"
+    port: int = 5432
+    database: str = "postgres"
+    user: str = "postgres"
+    password: str = field(default="", repr=False)
+    sslmode: str = "prefer"
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, str]) -> PostgresServer:
+        """From the options `host, port, database, user, password, sslmode`."""
+        named = {name: options[name] for name in ("host", "database", "user", "password", "sslmode") if name in options}
+        return cls(port=int(options.get("port", 5432)), **named)
+
+    @classmethod
+    def from_url(cls, url: str) -> PostgresServer:
+        """From `postgres://user:password@host:port/database?sslmode=...`."""
+        try:
+            parts = urlsplit(url)
+            port = parts.port or 5432
+        except ValueError as error:
+            raise OptionFault(f"the address of the results store is malformed: {error}", hint=_FORM) from None
+        if parts.scheme not in ("postgres", "postgresql") or not parts.path.strip("/"):
+            raise OptionFault("the address of the results store must name a server and a database", hint=_FORM)
+        given = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+        return cls(
+            host=given.get("host", parts.hostname or "localhost"),
+            port=port,
+            database=unquote(parts.path.strip("/")),
+            user=unquote(parts.username or "postgres"),
+            password=unquote(parts.password or ""),
+            sslmode=given.get("sslmode", "prefer"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.user}@{self.host}:{self.port}/{self.database}"
+
+    def connect(self) -> Connection:
+        """A new connection in autocommit mode, its clock in UTC; SinkError within 10 s when there is none to be had."""
+        try:
+            return psycopg.connect(
+                host=self.host,
+                port=self.port,
+                dbname=self.database,
+                user=self.user,
+                password=self.password or None,
+                sslmode=self.sslmode,
+                connect_timeout=10,
+                application_name="penstock",
+                options="-c timezone=UTC -c client_min_messages=warning",
+                autocommit=True,
+            )
+        except psycopg.Error as error:
+            raise SinkError(
+                f"Postgres at {self} cannot be reached: {_first_line(error)}",
+                hint="check host, port, user and password, and that the server accepts connections from here",
+            ) from error
+
+    @contextmanager
+    def reported(self, doing: str) -> Iterator[None]:
+        """Turn the driver's errors inside into a SinkError that says what was being done and where."""
+        try:
+            yield
+        except psycopg.Error as error:
+            detail = error.diag.message_detail
+            raise SinkError(
+                f"{doing} at {self} failed: {_first_line(error)}",
+                hint=f"the server says: {detail}" if detail else None,
+            ) from error
+
+
+_FORM = "write it as postgres://user@host:port/database"
+
+
+def _first_line(error: psycopg.Error) -> str:
+    return error.diag.message_primary or next(iter(str(error).splitlines()), type(error).__name__)

@@ -1,0 +1,368 @@
+"""One suite for both results stores: what `sink.store.Store` promises, on SQLite and on a real Postgres."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from penstock.change import Change
+from penstock.errors import FencedError, PenstockError, SinkError, StateError
+from penstock.sink.postgres_server import PostgresServer
+from penstock.sink.postgres_store import PostgresStore
+from penstock.sink.sqlite import SqliteStore
+from penstock.sink.store import AlreadyCommitted, EpochWriter, Position, Store
+from penstock.testing.postgres import TemporaryPostgres
+
+Opener = Callable[[], Store]
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opener]:
+    """Opens the same empty store, as often as asked."""
+    stores: list[Store] = []
+    if request.param == "postgres":
+        server: PostgresServer = request.getfixturevalue("fresh_database")
+
+    def open_one() -> Store:
+        stores.append(SqliteStore(tmp_path / "results.db") if request.param == "sqlite" else PostgresStore(server))
+        return stores[-1]
+
+    yield open_one
+    for store in stores:
+        store.close()
+
+
+@pytest.fixture
+def fresh_database(postgres_server: TemporaryPostgres, database: str) -> PostgresServer:
+    return PostgresServer.from_options({name: str(value) for name, value in postgres_server.parameters(database).items()})
+
+
+@pytest.fixture
+def store(opened: Opener) -> Store:
+    return opened()
+
+
+class Driver:
+    """Writes one epoch after another of the job `j`, as the engine does."""
+
+    def __init__(self, store: Store, incarnation: str = "first") -> None:
+        self.store, self.incarnation = store, incarnation
+        self.fence, self.epoch = store.take_over("j", incarnation)
+
+    def write(self, *steps: Callable[[EpochWriter], None]) -> list[Change]:
+        """Runs the steps in one epoch; the changes it logged for view `v`."""
+        self.epoch += 1
+        with self.store.open_epoch("j", self.incarnation, self.fence, self.epoch) as writer:
+            for step in steps:
+                step(writer)
+        return [change for epoch in self.store.epochs("v", self.epoch - 1, self.incarnation) for change in epoch.changes]
+
+
+def test_a_keyed_view_logs_only_real_changes(store: Store) -> None:
+    driver = Driver(store)
+    assert driver.write(lambda w: w.upsert("v", [('["a"]', "1"), ('["b"]', "2")])) == [Change("+", '["a"]', "1"), Change("+", '["b"]', "2")]
+    assert driver.write(lambda w: w.upsert("v", [('["a"]', "1"), ('["b"]', "3"), ('["c"]', "4")], gone=['["x"]'])) == [
+        Change("+", '["b"]', "3"),
+        Change("+", '["c"]', "4"),
+    ]
+    assert driver.write(lambda w: w.upsert("v", [], gone=['["a"]'])) == [Change("-", '["a"]', "1")]
+    assert list(store.rows("v")) == ["3", "4"]
+    assert store.count("v") == 2
+
+
+def test_the_last_row_of_a_key_wins_and_a_key_put_is_not_gone(store: Store) -> None:
+    assert Driver(store).write(lambda w: w.upsert("v", [("k", "1"), ("k", "2")], gone=["k"])) == [Change("+", "k", "2")]
+
+
+def test_a_bag_with_a_hidden_key_takes_back_the_old_row(store: Store) -> None:
+    driver = Driver(store)
+    driver.write(lambda w: w.upsert_bag("v", [("h1", "1"), ("h2", "1")]))
+    assert driver.write(lambda w: w.upsert_bag("v", [("h1", "5"), ("h2", "1")])) == [Change("-", None, "1"), Change("+", None, "5")]
+    assert driver.write(lambda w: w.upsert_bag("v", [], gone=["h2"])) == [Change("-", None, "1")]
+    assert list(store.rows("v")) == ["5"]
+
+
+def test_appended_rows_keep_their_copies_and_their_order(store: Store) -> None:
+    driver = Driver(store)
+    assert driver.write(lambda w: w.append("v", ["b", "a", "b"])) == [Change("+", None, row) for row in "bab"]
+    driver.write(lambda w: w.append("v", ["a"]))
+    assert list(store.rows("v")) == ["b", "a", "b", "a"]
+
+
+def test_a_replaced_bag_logs_the_difference_and_keeps_duplicates(store: Store) -> None:
+    driver = Driver(store)
+    driver.write(lambda w: w.replace("v", [(None, row) for row in ("x", "x", "x", "y")]))
+    assert driver.write(lambda w: w.replace("v", [(None, row) for row in ("z", "x", "x")])) == [
+        Change("-", None, "x"),
+        Change("-", None, "y"),
+        Change("+", None, "z"),
+    ]
+    assert sorted(store.rows("v")) == ["x", "x", "z"]
+    assert driver.write(lambda w: w.replace("v", [(None, row) for row in ("x", "z", "x")])) == []
+
+
+def test_a_replaced_keyed_view_logs_by_key(store: Store) -> None:
+    driver = Driver(store)
+    driver.write(lambda w: w.replace("v", [("a", "1"), ("b", "2"), ("c", "3")]))
+    assert driver.write(lambda w: w.replace("v", [("a", "1"), ("b", "9"), ("d", "4")])) == [
+        Change("-", "c", "3"),
+        Change("+", "b", "9"),
+        Change("+", "d", "4"),
+    ]
+    assert driver.write(lambda w: w.replace("v", [])) == [Change("-", "a", "1"), Change("-", "b", "9"), Change("-", "d", "4")]
+
+
+def test_an_ordered_replacement_keeps_the_order_of_the_result(store: Store) -> None:
+    driver = Driver(store)
+    driver.write(lambda w: w.replace("v", [("a", "1"), ("b", "2"), ("c", "3")], ordered=True))
+    assert driver.write(lambda w: w.replace("v", [("a", "1"), ("c", "3"), ("b", "2"), ("d", "0")], ordered=True)) == [Change("+", "d", "0")]
+    assert list(store.rows("v")) == ["1", "3", "2", "0"]
+    driver.write(lambda w: w.replace("v", [(None, "7"), (None, "7"), (None, "1")], ordered=True))
+    assert list(store.rows("v")) == ["7", "7", "1"]
+
+
+def test_only_the_named_parts_are_compared_and_replaced(store: Store) -> None:
+    driver = Driver(store)
+    driver.write(lambda w: w.replace("v", [(None, "1"), (None, "1"), (None, "2"), (None, "3")], part=["p", "p", "q", "r"]))
+    assert driver.write(lambda w: w.replace("v", [(None, "1"), (None, "8")], part=["p", "q"], parts=["p", "q", "none"])) == [
+        Change("-", None, "1"),
+        Change("-", None, "2"),
+        Change("+", None, "8"),
+    ]
+    assert list(store.rows("v")) == ["1", "3", "8"]
+
+
+def test_a_row_that_only_moves_to_another_part_is_no_change(store: Store) -> None:
+    driver = Driver(store)
+    driver.write(lambda w: w.replace("v", [(None, "1")], part=["p"]), lambda w: w.upsert("k", [("a", "1")], parts=["p"]))
+    assert driver.write(lambda w: w.replace("v", [(None, "1")], part=["q"]), lambda w: w.upsert("k", [("a", "1")], parts=["q"])) == []
+    seen: list[list[str]] = []
+    driver.write(lambda w: seen.extend([w.rows("v", ["q"]), w.rows("v", ["p"]), w.rows("k", ["q"]), w.rows("k", ["p"])]))
+    assert seen == [["1"], [], ["1"], []]
+
+
+def test_kept_rows_are_read_by_part_and_not_logged(store: Store) -> None:
+    driver = Driver(store)
+    seen: list[list[str]] = []
+    driver.write(
+        lambda w: w.upsert("__kept:j", [("a", "1"), ("b", "2")], parts=["p", "q"], log=False),
+        lambda w: w.append("__kept:j", ["3"], parts=["p"], log=False),
+        lambda w: seen.append(w.rows("__kept:j", ["p"])),
+        lambda w: seen.append(w.rows("__kept:j")),
+    )
+    assert seen == [["1", "3"], ["1", "2", "3"]]
+    assert list(store.epochs("__kept:j", -1, "first")) == []
+
+
+def test_an_exception_rolls_everything_back(store: Store) -> None:
+    driver = Driver(store)
+    driver.write(lambda w: w.append("v", ["1"]))
+
+    def fail(writer: EpochWriter) -> None:
+        writer.append("v", ["2"])
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        driver.write(fail)
+    assert list(store.rows("v")) == ["1"]
+    assert store.take_over("j", "first").epoch == 0
+
+
+def test_a_driver_that_was_taken_over_is_fenced(opened: Opener) -> None:
+    old, new = Driver(opened()), Driver(opened())
+    assert new.fence == old.fence + 1
+    with pytest.raises(FencedError, match="another driver"):
+        old.write(lambda w: w.append("v", ["old"]))
+    new.write(lambda w: w.append("v", ["new"]))
+    assert list(new.store.rows("v")) == ["new"]
+
+
+def test_a_resumed_job_skips_what_is_committed(opened: Opener) -> None:
+    Driver(opened()).write(lambda w: w.append("v", ["1"]))
+    store = opened()
+    position = store.take_over("j", "first")
+    assert position == Position(2, 0)
+    with pytest.raises(AlreadyCommitted), store.open_epoch("j", "first", position.fence, 0) as writer:
+        writer.append("v", ["again"])
+    assert list(store.rows("v")) == ["1"]
+
+
+def test_a_new_incarnation_begins_anew(store: Store) -> None:
+    Driver(store).write(lambda w: w.append("v", ["1"]))
+    again = Driver(store, "second")
+    assert again.epoch == -1
+    again.write(lambda w: w.reset("v"), lambda w: w.append("v", ["2"]))
+    assert list(store.rows("v")) == ["2"]
+    assert list(store.epochs("v", -1, "first")) == []
+    store.reset("v")
+    assert (store.count("v"), list(store.epochs("v", -1, "second"))) == (0, [])
+
+
+def test_an_epoch_without_changes_is_still_an_epoch(store: Store) -> None:
+    driver = Driver(store)
+    driver.write(lambda w: w.append("v", ["1"]))
+    driver.write(lambda w: w.append("v", []))
+    assert [(epoch.epoch, len(epoch.changes)) for epoch in store.epochs("v", -1, "first")] == [(0, 1), (1, 0)]
+    assert [epoch.epoch for epoch in store.epochs("v", 0, "first")] == [1]
+
+
+def test_trimming_keeps_the_newest_and_the_undelivered(store: Store) -> None:
+    driver = Driver(store)
+    for number in range(10):
+        driver.write(lambda w, number=number: w.append("v", [str(number)]))  # type: ignore[misc]
+    store.trim("v", keep_epochs=2, below=4)
+    assert [epoch.epoch for epoch in store.epochs("v", -1, "first")] == [4, 5, 6, 7, 8, 9]
+    store.trim("v", keep_epochs=2, below=100)
+    assert [epoch.epoch for epoch in store.epochs("v", -1, "first")] == [8, 9]
+    assert store.count("v") == 10
+
+
+def test_a_reader_sees_one_moment(store: Store) -> None:
+    driver = Driver(store)
+    driver.write(lambda w: w.append("v", ["1", "2", "3"]))
+    reading = store.rows("v")
+    first = next(reading)
+    driver.write(lambda w: w.append("v", ["4"]))
+    assert [first, *reading] == ["1", "2", "3"]
+    assert store.count("v") == 4
+
+
+def test_a_reading_that_is_given_up_disturbs_nobody(store: Store) -> None:
+    driver = Driver(store)
+    driver.write(lambda w: w.append("v", ["1", "2", "3"]))
+    reading = store.rows("v")
+    next(reading)
+    del reading
+    driver.write(lambda w: w.append("v", ["4"]))
+    assert store.count("v") == 4
+
+
+def test_jobs_in_threads_share_one_store(store: Store) -> None:
+    failures: list[BaseException] = []
+
+    def work(job: str) -> None:
+        try:
+            position = store.take_over(job, "one")
+            for epoch in range(10):
+                with store.open_epoch(job, "one", position.fence, epoch) as writer:
+                    writer.upsert(job, [(str(n), f"{epoch}-{n}") for n in range(50)])
+                assert store.count(job) == 50
+                store.set_delivered(f"sink of {job}", "one", epoch)
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=work, args=(f"job{number}",)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert [store.delivered(f"sink of job{number}", "one") for number in range(6)] == [9] * 6
+    assert sorted(store.rows("job3")) == sorted(f"9-{n}" for n in range(50))
+
+
+def test_positions_of_sinks_are_kept_by_incarnation(store: Store) -> None:
+    assert store.delivered("s", "one") == -1
+    store.set_delivered("s", "one", 4)
+    assert (store.delivered("s", "one"), store.delivered("s", "two")) == (4, -1)
+
+
+def test_notes_and_schemas_are_kept(opened: Opener) -> None:
+    first = opened()
+    first.note("scan:payments", "17")
+    first.note("scan:payments", "18")
+    first.put_schema("v", "`a` int", ("a",))
+    first.put_schema("w", "`a` int", None)
+    first.put_schema("v", "`a` int, `b` string", ("a", "b"))
+    second = opened()
+    assert (second.noted("scan:payments"), second.noted("other")) == ("18", None)
+    assert second.schema("v") == ("`a` int, `b` string", ("a", "b"))
+    assert second.schema("w") == ("`a` int", None)
+    assert (second.schema("x"), second.views()) == (None, ["v", "w"])
+
+
+def test_dead_letters_count_once_by_position(store: Store) -> None:
+    rows = [("t/0/7", "no \0 number", b"\x00\xff'", "2026-01-01T00:00:00Z"), ("t/0/9", "Ünfug", b"", "2026-01-01T00:00:01Z")]
+    assert store.add_dead("s", rows) == 2
+    assert store.add_dead("s", [*rows, ("t/0/8", "late", b"x", "2026-01-01T00:00:02Z")]) == 1
+    assert store.add_dead("other", rows[:1]) == 1
+    assert (store.dead_count("s"), store.dead_count("none")) == (3, 0)
+    found = list(store.dead("s"))
+    assert [row.position for row in found] == ["t/0/7", "t/0/9", "t/0/8"]
+    assert (found[0].raw, found[1].reason) == (b"\x00\xff'", "Ünfug")
+
+
+def test_any_text_survives(store: Store) -> None:
+    rows = [json.dumps({"t": text}, ensure_ascii=False) for text in ("O'Hara", 'say "hi"', "naïve 東京 🚀", "a\\b\nc\t", "", "100%", "?", "\\N")]
+    driver = Driver(store)
+    changes = driver.write(lambda w: w.upsert("v", [(json.dumps([row]), row) for row in rows]))
+    assert [change.row for change in changes] == rows
+    assert list(store.rows("v")) == rows
+    assert driver.write(lambda w: w.upsert("v", [(json.dumps([row]), row) for row in rows])) == []
+
+
+def test_a_hundred_thousand_rows_in_one_epoch(store: Store) -> None:
+    driver = Driver(store)
+    pairs = [(f"[{n}]", json.dumps({"n": n, "text": f"row {n}"})) for n in range(100_000)]
+    assert len(driver.write(lambda w: w.upsert("v", pairs))) == 100_000
+    half = [(key, row.replace("row", "ROW")) for key, row in pairs[::2]]
+    assert driver.write(lambda w: w.upsert("v", half, gone=["[1]"]))[:2] == [Change("-", "[1]", pairs[1][1]), Change("+", *half[0])]
+    assert store.count("v") == 99_999
+
+
+def test_sqlite_shows_each_view_to_plain_sql(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "results.db")
+    store.put_schema("Spend by ländle", "`country` string, `Total Sum` decimal(12,2), `ok` boolean, `tags` array<string>", ("country",))
+    row = json.dumps({"country": "O'Land", "Total Sum": "100.50", "ok": True, "tags": ["a"]})
+    Driver(store).write(lambda w: w.upsert("Spend by ländle", [("k", row), ("l", '{"country":null,"Total Sum":"9.00","ok":null,"tags":null}')]))
+    store.close()
+    with sqlite3.connect(tmp_path / "results.db") as plain:
+        found = plain.execute('SELECT * FROM "Spend by ländle" ORDER BY "Total Sum" DESC').fetchall()
+    plain.close()
+    assert found == [("O'Land", 100.5, 1, '["a"]'), (None, 9, None, None)]
+
+
+def test_postgres_shows_each_view_with_its_types(fresh_database: PostgresServer) -> None:
+    store = PostgresStore(fresh_database)
+    store.put_schema("spend", "`country` string, `Total` decimal(12,2), `at` timestamp, `tags` array<string>", ("country",))
+    Driver(store).write(lambda w: w.upsert("spend", [("k", '{"country":"x","Total":"1.50","at":"2026-01-01T00:00:00Z","tags":["a"]}')]))
+    with fresh_database.connect() as plain:
+        found = plain.execute('SELECT country, "Total" + 1, at::text, tags->>0 FROM penstock.spend').fetchall()
+    store.close()
+    assert [tuple(str(value) for value in row) for row in found] == [("x", "2.50", "2026-01-01 00:00:00+00", "a")]
+
+
+def test_a_file_that_is_no_database_is_reported(tmp_path: Path) -> None:
+    path = tmp_path / "results.db"
+    path.write_bytes(b"this is not a database, " * 100)
+    with pytest.raises(StateError, match=r"results\.db cannot be used"):
+        SqliteStore(path)
+
+
+def test_a_postgres_that_is_not_there_is_reported_without_the_password() -> None:
+    server = PostgresServer(host="127.0.0.1", port=1, user="ann", password=uuid.uuid4().hex)
+    with pytest.raises(SinkError, match=r"ann@127\.0\.0\.1:1/postgres cannot be reached") as caught:
+        PostgresStore(server)
+    assert server.password not in str(caught.value)
+    assert server.password not in repr(server)
+
+
+def test_the_address_of_a_store_is_read() -> None:
+    server = PostgresServer.from_url("postgres://ann:p%40ss@db.example:6543/results?sslmode=require")
+    assert (server.host, server.port, server.database, server.user, server.password, server.sslmode) == (
+        "db.example",
+        6543,
+        "results",
+        "ann",
+        "p@ss",
+        "require",
+    )
+    for wrong in ("mysql://x/y", "postgres://host", "postgres://host:port/db"):
+        with pytest.raises(PenstockError, match="results store"):
+            PostgresServer.from_url(wrong)
