@@ -14,7 +14,7 @@ TESTS = tests/unit $(filter-out tests/unit/ tests/__pycache__/,$(wildcard tests/
 apt_install := DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
 
 # $(call need,test that succeeds when it is there,what it is,Debian packages): installed where we may, named where we may not.
-need = $(1) >/dev/null 2>&1 || { \
+need = { $(1); } >/dev/null 2>&1 || { \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  echo "installing $(2): $(3)" >&2; \
 	  $(apt_install) $(3) >/dev/null 2>&1 || { apt-get update -qq && $(apt_install) $(3) >/dev/null; }; \

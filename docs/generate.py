@@ -7,6 +7,7 @@ from pathlib import Path
 
 from penstock import errors
 from penstock.settings import SETTINGS
+from penstock.source.options import CONNECTORS_OF, STREAM, TABLE, Option, options_of
 
 HERE = Path(__file__).parent
 
@@ -52,6 +53,29 @@ All of them are in `penstock.errors`, in one tree:
 """
 
 
+def connectors_page() -> str:
+    """Every option of every source connector, common ones last."""
+    parts = ["# Connectors and their options", "", _CONNECTORS_INTRO]
+    for connector in dict.fromkeys(CONNECTORS_OF[STREAM] + CONNECTORS_OF[TABLE]):
+        kinds = [kind for kind in (STREAM, TABLE) if connector in CONNECTORS_OF[kind]]
+        parts += [f"## {connector}, as a {' or a '.join(kinds)}", "", "| option | default | what it is for |", "|---|---|---|"]
+        options = {option.name: option for kind in kinds for option in options_of(kind, connector) if option.name != "connector"}
+        parts += [*(_option_row(option, kinds) for option in options.values()), ""]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+_CONNECTORS_INTRO = """Options stand in `WITH (connector = '...', option = 'value')`, or in Python as arguments: `ps.Files("orders", format="json")`.
+An option that is a secret may be `secret('name')`. Spans are written as `10 seconds`, times in ISO 8601.
+"""
+
+
+def _option_row(option: Option, kinds: list[str]) -> str:
+    default = "required" if option.required else "" if option.default is None else f"`{option.default}`"
+    choices = f": {', '.join(f'`{choice}`' for choice in option.choices)}" if option.choices else ""
+    only = "" if all(kind in option.on for kind in kinds) else f" ({' and '.join(option.on)}s only)"
+    return f"| `{option.name}` | {default} | {option.help}{choices}{only}{' (secret)' if option.secret else ''} |"
+
+
 def error_classes() -> list[type[errors.PenstockError]]:
     """The classes of the tree, in the order of the file."""
     found = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, errors.PenstockError)]
@@ -64,7 +88,7 @@ def _shown(value: object) -> str:
     return f"`{value}`" if value != "" else "empty"
 
 
-PAGES = {"settings.md": settings_page, "errors.md": errors_page}
+PAGES = {"settings.md": settings_page, "errors.md": errors_page, "connectors.md": connectors_page}
 
 if __name__ == "__main__":
     for name, page in PAGES.items():
