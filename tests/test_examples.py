@@ -12,22 +12,24 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from confluent_kafka import Producer
 
 from penstock.engine import Engine
-from penstock.spark.broker import Broker
 from penstock.wiring import open_app
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 EXAMPLES = Path(__file__).parent.parent / "examples"
-SMALL = {"master": "local[2]", "driver_memory": "1g", "fast_start": "true"}
 WAIT_S = 90
 
 
 @contextmanager
-def opened(app: Path, state: Path) -> Iterator[Engine]:
-    engine = open_app(app, state=state, overrides=SMALL)
+def opened(app: Path, state: Path, spark: SparkSession) -> Iterator[Engine]:
+    engine = open_app(app, state=state, session=spark)
     try:
         yield engine
     finally:
@@ -102,10 +104,10 @@ def running(engine: Engine) -> Iterator[None]:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_batch_and_live_give_the_expected_rows(app: str, views: list[str], tmp_path: Path) -> None:
+def test_batch_and_live_give_the_expected_rows(app: str, views: list[str], tmp_path: Path, spark: SparkSession) -> None:
     example = app.split("/")[0]
     wanted = {view: expected(example, view) for view in views}
-    with opened(EXAMPLES / app, tmp_path / "state") as engine:
+    with opened(EXAMPLES / app, tmp_path / "state", spark) as engine:
         assert {view: bag(engine.batch(view).lines) for view in views} == wanted
         drained(engine)
         assert {view: held(engine, view) for view in views} == wanted
@@ -146,7 +148,7 @@ def moved(app: str, into: Path, old: str, new: str) -> Path:
     return into
 
 
-def test_words_from_a_socket(tmp_path: Path) -> None:
+def test_words_from_a_socket(tmp_path: Path, spark: SparkSession) -> None:
     over = threading.Event()
 
     class Lines(socketserver.BaseRequestHandler):
@@ -159,28 +161,23 @@ def test_words_from_a_socket(tmp_path: Path) -> None:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         app = moved("wordcount/socket", tmp_path / "app", "'9999'", f"'{server.server_address[1]}'")
         try:
-            with opened(app, tmp_path / "state") as engine, running(engine):
+            with opened(app, tmp_path / "state", spark) as engine, running(engine):
                 assert eventually(lambda: held(engine, "word_count") == expected("wordcount", "word_count"))
         finally:
             over.set()
             server.shutdown()
 
 
-def test_words_from_kafka(tmp_path: Path) -> None:
-    broker = Broker(tmp_path / "broker")
-    servers = broker.start(port=0).servers
-    try:
-        producer = Producer({"bootstrap.servers": servers})
-        for line in input_lines():
-            producer.produce("lines", line.encode())
-        assert producer.flush(30) == 0
-        app = moved("wordcount/kafka", tmp_path / "app", "localhost:9092", servers)
-        with opened(app, tmp_path / "state") as engine:
-            assert bag(engine.batch("word_count").lines) == expected("wordcount", "word_count")
-            drained(engine)
-            assert held(engine, "word_count") == expected("wordcount", "word_count")
-    finally:
-        broker.stop()
+def test_words_from_kafka(tmp_path: Path, spark: SparkSession, kafka: str) -> None:
+    producer = Producer({"bootstrap.servers": kafka})
+    for line in input_lines():
+        producer.produce("lines", line.encode())
+    assert producer.flush(30) == 0
+    app = moved("wordcount/kafka", tmp_path / "app", "localhost:9092", kafka)
+    with opened(app, tmp_path / "state", spark) as engine:
+        assert bag(engine.batch("word_count").lines) == expected("wordcount", "word_count")
+        drained(engine)
+        assert held(engine, "word_count") == expected("wordcount", "word_count")
 
 
 def failures_in(lines: list[str]) -> Counter[str]:
@@ -205,23 +202,23 @@ def written_log(path: Path, lines: int, seed: int) -> list[str]:
     return made
 
 
-def test_one_view_peeked_at_a_small_log(tmp_path: Path) -> None:
-    with opened(EXAMPLES / "everywhere", tmp_path / "state") as engine:
+def test_one_view_peeked_at_a_small_log(tmp_path: Path, spark: SparkSession) -> None:
+    with opened(EXAMPLES / "everywhere", tmp_path / "state", spark) as engine:
         assert held(engine, "failures") == expected("everywhere", "failures")
 
 
-def test_one_view_in_batch_over_a_big_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_view_in_batch_over_a_big_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> None:
     lines = written_log(tmp_path / "big.log", 200_000, seed=2)
     monkeypatch.setenv("SERVICE_LOG", str(tmp_path / "big.log"))
-    with opened(EXAMPLES / "everywhere", tmp_path / "state") as engine:
+    with opened(EXAMPLES / "everywhere", tmp_path / "state", spark) as engine:
         assert bag(engine.batch("failures").lines) == failures_in(lines)
 
 
-def test_one_view_live_over_a_log_that_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_view_live_over_a_log_that_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> None:
     log = tmp_path / "live.log"
     lines = written_log(log, 300, seed=3)
     monkeypatch.setenv("SERVICE_LOG", str(log))
-    with opened(EXAMPLES / "everywhere", tmp_path / "state") as engine, running(engine):
+    with opened(EXAMPLES / "everywhere", tmp_path / "state", spark) as engine, running(engine):
         assert eventually(lambda: held(engine, "failures") == failures_in(lines))
         with log.open("a", encoding="utf-8") as growing:
             for line in written_log(tmp_path / "more.log", 100, seed=4):
