@@ -9,7 +9,7 @@ from penstock.schema import Column, Schema, normal_type
 
 
 class Type(NamedTuple):
-    """`name` in Spark's spelling; `arguments` of decimal(p,s); `fields` of a struct, element of an array, key and value of a map."""
+    """`name` in Spark's spelling; precision and scale are the `arguments` of a decimal; `fields` of a struct, element of an array, key and value of a map."""
 
     name: str
     arguments: tuple[int, ...] = ()
@@ -18,23 +18,23 @@ class Type(NamedTuple):
 
 def columns(ddl: str) -> Schema:
     """The columns of a DDL text such as ``id STRING, `a b` DECIMAL(12,2)``."""
-    return Schema(tuple(Column(name, normal_type(text)) for name, text in (_name_and_type(part) for part in _split(ddl)) if text))
+    return Schema(tuple(Column(name, text) for name, text in (_name_and_type(part) for part in _split(ddl)) if text))
 
 
 def parse_type(text: str) -> Type:
     """The tree of one type."""
-    compact = normal_type(text)
-    name = re.split(r"[(<]", compact, maxsplit=1)[0]
-    inner = compact[len(name) + 1 : -1] if compact != name else ""
+    head, *rest = re.split(r"[(<]", text.strip(), maxsplit=1)
+    name = normal_type(head.split()[0]).split("(")[0]
+    inner = rest[0].rstrip()[:-1] if rest else ""
     if name == "struct":
         return Type(name, fields=tuple((field, parse_type(kind)) for field, kind in (_name_and_type(part) for part in _split(inner))))
     if name in ("array", "map"):
         labels = ("element",) if name == "array" else ("key", "value")
         return Type(name, fields=tuple(zip(labels, (parse_type(part) for part in _split(inner)), strict=True)))
-    if name in ("decimal", "varchar", "char") and inner:
-        sizes = tuple(int(number) for number in inner.split(","))
-        return Type(name, (*sizes, 0) if name == "decimal" and len(sizes) == 1 else sizes)
-    return Type(name if not name.startswith("interval") else "interval")
+    if name == "decimal":
+        sizes = [int(number) for number in inner.split(",") if number.strip()]
+        return Type(name, (sizes[0] if sizes else 10, sizes[1] if len(sizes) > 1 else 0))
+    return Type(name)
 
 
 def _split(text: str) -> list[str]:

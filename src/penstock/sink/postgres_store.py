@@ -6,9 +6,11 @@ Jobs write in parallel, each in its own transaction; the row lock of the fence k
 from __future__ import annotations
 
 import itertools
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import psycopg
 from psycopg import sql
@@ -28,6 +30,16 @@ class PostgresStore(RelationalStore):
 
     def __init__(self, server: PostgresServer) -> None:
         super().__init__(_PostgresDatabase(server))
+
+    @classmethod
+    def at(cls, address: str, secret: Callable[[str], str]) -> PostgresStore:
+        """The store at `postgres://user@host:port/database?secret=name`; `secret` reads the password by its name.
+
+        Without a password or a name the ways of libpq apply: PGPASSWORD, a password file, or a server that asks for none.
+        """
+        named = parse_qs(urlsplit(address).query).get("secret")
+        server = PostgresServer.from_url(address)
+        return cls(replace(server, password=secret(named[-1])) if named else server)
 
 
 class _PostgresSession:

@@ -1,0 +1,159 @@
+"""What every sink connector can be told and can promise: one row per option, checked without Spark or a connection."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from penstock.errors import OptionFault, PromiseFault
+
+AT_LEAST_ONCE = "at-least-once"
+EXACTLY_ONCE = "exactly-once"
+AT_MOST_ONCE = "at-most-once"
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of a sink connector; `whole` wants a number."""
+
+    name: str
+    help: str
+    required: bool = False
+    default: str | None = None
+    choices: tuple[str, ...] = ()
+    secret: bool = False
+    whole: bool = False
+
+
+@dataclass(frozen=True)
+class Connector:
+    """A kind of sink: its options and the deliveries it can promise, the default first."""
+
+    options: tuple[Option, ...]
+    promises: tuple[str, ...]
+    why_not: str
+
+
+_NO_LEDGER = "it has nowhere to write down which epochs it has"
+SINKS: Mapping[str, Connector] = {
+    "postgres": Connector(
+        (
+            Option("host", "the server", default="localhost"),
+            Option("port", "its port", default="5432", whole=True),
+            Option("database", "the database", required=True),
+            Option("user", "who connects", default="postgres"),
+            Option("password", "password of `user`", secret=True),
+            Option("sslmode", "as libpq has it", default="prefer", choices=("disable", "allow", "prefer", "require", "verify-ca", "verify-full")),
+            Option("table", "the table to write, `schema.table` if need be; made if it is absent", required=True),
+        ),
+        (EXACTLY_ONCE, AT_LEAST_ONCE),
+        "",
+    ),
+    "files": Connector(
+        (
+            Option("path", "the folder to write to, relative to the app; one folder per epoch in it", required=True),
+            Option("format", "what the files hold", default="json", choices=("json", "csv", "parquet")),
+        ),
+        (EXACTLY_ONCE, AT_LEAST_ONCE),
+        "",
+    ),
+    "kafka": Connector(
+        (
+            Option("servers", "brokers as host:port, with commas", required=True),
+            Option("topic", "the topic to write", required=True),
+            Option("format", "what a record holds", default="json", choices=("json",)),
+            Option("key", "the column whose value becomes the record's key; absent: the view's key"),
+            Option("user", "name for SASL"),
+            Option("password", "password for SASL", secret=True),
+            Option("sasl", "SASL mechanism", default="PLAIN", choices=("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")),
+            Option("tls_ca", "PEM file of the authority that signed the brokers' certificates; turns TLS on"),
+        ),
+        (AT_LEAST_ONCE,),
+        "Kafka transactions are not used yet",
+    ),
+    "console": Connector((), (AT_LEAST_ONCE,), _NO_LEDGER),
+    "callback": Connector(
+        (Option("callback", "`module:function` in the app's own Python files", required=True),),
+        (AT_LEAST_ONCE,),
+        _NO_LEDGER,
+    ),
+}
+_COMMON = (
+    Option("connector", "where the changes go", required=True),
+    Option("delivery", "what is promised", choices=(EXACTLY_ONCE, AT_LEAST_ONCE, AT_MOST_ONCE)),
+)
+
+
+def sink_options(connector: str) -> tuple[Option, ...]:
+    """The options of a sink connector, the common ones last."""
+    return (*SINKS[connector].options, *_COMMON)
+
+
+def delivery_of(options: Mapping[str, object]) -> str:
+    """The delivery that was asked for, or the connector's default."""
+    return str(options.get("delivery") or SINKS[str(options["connector"])].promises[0])
+
+
+def check_sink_options(name: str, options: Mapping[str, object], keyed: bool | None) -> None:
+    """OptionFault or PromiseFault when sink `name` is told what its connector does not know or cannot promise.
+
+    A secret's value may be a reference: any object with a `name`. `keyed` says whether the view has a key; None: not known.
+    """
+    given = {option.lower(): value for option, value in options.items()}
+    connector = _connector(name, given)
+    known = {option.name: option for option in sink_options(connector)}
+    for option, value in given.items():
+        if option not in known:
+            raise _unknown(f"sink `{name}`: the connector {connector} has no option `{option}`", option, tuple(known), "it has")
+        _check_value(f"sink `{name}`", known[option], value)
+    for wanted in known.values():
+        if wanted.required and wanted.name not in given:
+            raise OptionFault(f"sink `{name}` lacks the option `{wanted.name}`", hint=f"{wanted.name} = '...': {wanted.help}")
+    if connector == "kafka" and ("user" in given) != ("password" in given):
+        raise OptionFault(f"sink `{name}`: `user` and `password` go together", hint="give both or neither")
+    if connector == "callback" and str(given["callback"]).count(":") != 1:
+        raise OptionFault(f"sink `{name}`: `callback` wants module:function, not '{given['callback']}'", hint="e.g. callback = 'alerts:send'")
+    _check_promise(name, connector, delivery_of(given))
+
+
+def _connector(name: str, options: Mapping[str, object]) -> str:
+    given = options.get("connector")
+    if given is None:
+        raise OptionFault(f"sink `{name}` lacks the option `connector`", hint=f"a sink can be: {', '.join(SINKS)}")
+    if given not in SINKS:
+        raise _unknown(f"sink `{name}`: there is no connector `{given}` for a sink", str(given), tuple(SINKS), "a sink can be")
+    return str(given)
+
+
+def _unknown(message: str, given: str, known: Sequence[str], listing: str) -> OptionFault:
+    near = difflib.get_close_matches(given, known, n=1)
+    return OptionFault(message, hint=f"did you mean `{near[0]}`?" if near else f"{listing}: {', '.join(known)}")
+
+
+def _check_value(what: str, option: Option, value: object) -> None:
+    if not isinstance(value, str):
+        if option.secret and hasattr(value, "name"):
+            return
+        detail = "is not a secret, so it takes no reference" if hasattr(value, "name") else f"wants text, not {value!r}"
+        raise OptionFault(f"{what}: the option `{option.name}` {detail}", hint=option.help)
+    if option.choices and value not in option.choices:
+        near = difflib.get_close_matches(value, option.choices, n=1, cutoff=0.5)
+        hint = f"did you mean '{near[0]}'?" if near else f"one of: {', '.join(option.choices)}"
+        raise OptionFault(f"{what}: `{option.name}` cannot be '{value}'", hint=hint)
+    if option.whole and not value.isdecimal():
+        raise OptionFault(f"{what}: `{option.name}` wants a whole number, not '{value}'", hint=option.help)
+    if option.required and not value.strip():
+        raise OptionFault(f"{what}: `{option.name}` is empty", hint=option.help)
+
+
+def _check_promise(name: str, connector: str, delivery: str) -> None:
+    can = SINKS[connector]
+    if delivery in can.promises:
+        return
+    listed = " or ".join(f"'{promise}'" for promise in can.promises)
+    why = "no sink offers it yet" if delivery == AT_MOST_ONCE else can.why_not
+    hint = f"ask for {listed}"
+    if delivery == EXACTLY_ONCE:
+        hint += ", or deliver to postgres or files, which promise exactly-once"
+    raise PromiseFault(f"sink `{name}`: the connector {connector} cannot promise {delivery} yet: {why}", hint=hint)
