@@ -73,19 +73,23 @@ def eventually(what: Callable[[], bool]) -> bool:
 
 @contextmanager
 def running(engine: Engine) -> Iterator[None]:
-    """The app live on a thread, stopped in order afterwards; what it raised is raised here."""
-    stop, raised = threading.Event(), []
+    """The app live on a thread, once it has kept an epoch; stopped in order afterwards. What it raised is raised here."""
+    stop = threading.Event()
+    raised: list[BaseException] = []
+    latest: list[int] = []
 
     def work() -> None:
         try:
-            engine.run(False, stop, lambda progress: None)
+            engine.run(False, stop, lambda progress: latest.append(max(job.epoch for job in progress)))
         except BaseException as error:  # shown by the test that ran it
             raised.append(error)
 
     thread = threading.Thread(target=work)
     thread.start()
     try:
-        yield
+        assert eventually(lambda: bool(raised or (latest and latest[-1] >= 0)))
+        if not raised:
+            yield
     finally:
         stop.set()
         thread.join()
