@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Protocol
 
 from penstock import errors
 from penstock.settings import SETTINGS
-from penstock.source.options import CONNECTORS_OF, STREAM, TABLE, Option, options_of
+from penstock.sink.options import SINKS, sink_options
+from penstock.source.options import CONNECTORS_OF, STREAM, TABLE, options_of
 
 HERE = Path(__file__).parent
 
@@ -53,27 +55,52 @@ All of them are in `penstock.errors`, in one tree:
 """
 
 
-def connectors_page() -> str:
-    """Every option of every source connector, common ones last."""
-    parts = ["# Connectors and their options", "", _CONNECTORS_INTRO]
-    for connector in dict.fromkeys(CONNECTORS_OF[STREAM] + CONNECTORS_OF[TABLE]):
-        kinds = [kind for kind in (STREAM, TABLE) if connector in CONNECTORS_OF[kind]]
-        parts += [f"## {connector}, as a {' or a '.join(kinds)}", "", "| option | default | what it is for |", "|---|---|---|"]
-        options = {option.name: option for kind in kinds for option in options_of(kind, connector) if option.name != "connector"}
-        parts += [*(_option_row(option, kinds) for option in options.values()), ""]
-    return "\n".join(parts).rstrip() + "\n"
+class Option(Protocol):
+    """What sources and sinks say of an option."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def help(self) -> str: ...
+    @property
+    def required(self) -> bool: ...
+    @property
+    def default(self) -> str | None: ...
+    @property
+    def choices(self) -> tuple[str, ...]: ...
+    @property
+    def secret(self) -> bool: ...
 
 
 _CONNECTORS_INTRO = """Options stand in `WITH (connector = '...', option = 'value')`, or in Python as arguments: `ps.Files("orders", format="json")`.
 An option that is a secret may be `secret('name')`. Spans are written as `10 seconds`, times in ISO 8601.
 """
+_TABLE_HEAD = ["", "| option | default | what it is for |", "|---|---|---|"]
 
 
-def _option_row(option: Option, kinds: list[str]) -> str:
+def connectors_page() -> str:
+    """Every option of every connector, for streams, tables and sinks."""
+    parts = ["# Connectors and their options", "", _CONNECTORS_INTRO]
+    for connector in dict.fromkeys(CONNECTORS_OF[STREAM] + CONNECTORS_OF[TABLE]):
+        kinds = [kind for kind in (STREAM, TABLE) if connector in CONNECTORS_OF[kind]]
+        parts += [f"## {connector}, as a {' or a '.join(kinds)}", *_TABLE_HEAD]
+        options = {option.name: option for kind in kinds for option in options_of(kind, connector)}
+        for option in options.values():
+            parts += _option_row(option, "" if all(kind in option.on for kind in kinds) else f" ({' and '.join(option.on)}s only)")
+        parts.append("")
+    for connector, sink in SINKS.items():
+        parts += [f"## {connector}, as a sink", "", f"Delivers {' (default) or '.join(sink.promises)}.", *_TABLE_HEAD]
+        parts += [row for option in sink_options(connector) for row in _option_row(option, "")]
+        parts.append("")
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _option_row(option: Option, only: str) -> list[str]:
+    """One row; none for `connector`, which every heading names."""
     default = "required" if option.required else "" if option.default is None else f"`{option.default}`"
     choices = f": {', '.join(f'`{choice}`' for choice in option.choices)}" if option.choices else ""
-    only = "" if all(kind in option.on for kind in kinds) else f" ({' and '.join(option.on)}s only)"
-    return f"| `{option.name}` | {default} | {option.help}{choices}{only}{' (secret)' if option.secret else ''} |"
+    note = f"{choices}{only}{' (secret)' if option.secret else ''}"
+    return [] if option.name == "connector" else [f"| `{option.name}` | {default} | {option.help}{note} |"]
 
 
 def error_classes() -> list[type[errors.PenstockError]]:
