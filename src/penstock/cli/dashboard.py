@@ -14,7 +14,8 @@ from penstock.errors import PenstockError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from penstock.engine import Engine, Progress
+    from penstock.engine import Engine
+    from penstock.share.progress import Progress
 
 _READ_EVERY_S = 1.0
 _BLOCKS = "▁▂▃▄▅▆▇█"

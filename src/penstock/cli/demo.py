@@ -15,7 +15,8 @@ from penstock.cli.run import attend
 from penstock.errors import AppFault, StateError
 
 if TYPE_CHECKING:
-    from penstock.engine import Engine, Progress
+    from penstock.engine import Engine
+    from penstock.share.progress import Progress
 
 _FOLDER = Path("penstock-demo")
 _MARK = "made-by-penstock-demo"

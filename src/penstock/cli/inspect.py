@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli import trouble
+from penstock.cli import logs, trouble
 from penstock.cli.options import App, Json, LogJson, Set, State, Verbose, opened, option, overrides
 from penstock.errors import AppFault, UserError, Where
 
@@ -26,7 +26,6 @@ def check(
     app: App,
     json: Json = False,
     strict: Strict = False,
-    state: State = None,
     settings: Set = None,
     log_json: LogJson = False,
     verbose: Verbose = False,
@@ -35,16 +34,28 @@ def check(
 
     With --json: one object per finding with severity, code, message, file, line, column, excerpt and hint.
     """
+    logs.to_stderr(log_json, verbose)
     try:
-        with opened(app, state, settings, log_json, verbose, keeps_log=False) as engine:
-            findings = engine.check()
-            counts = _counted(engine.declared)
+        declared, findings = _found(app, overrides(settings))
     except UserError as error:
         _print_finding("error", type(error).__name__, error.message, error.where, error.excerpt, error.hint, json)
         raise typer.Exit(error.exit_code) from None
     for finding in findings:
         _print_finding(finding.severity, finding.code, finding.message, finding.where, finding.excerpt, finding.hint, json)
-    _conclude(findings, counts, strict)
+    _conclude(findings, _counted(declared), strict)
+
+
+def _found(app: Path, pairs: dict[str, str]) -> tuple[Declared, list[Finding]]:
+    """What the app declares and everything that is found in it; opening the app would stop at the first error."""
+    from penstock.plan.check import check
+    from penstock.plan.load import load
+    from penstock.settings import load as load_settings
+    from penstock.sink.options import check_sink_options
+    from penstock.source.options import check_source_options
+
+    load_settings((app if app.is_dir() else app.parent) / "penstock.toml", pairs)
+    declared = load(app)
+    return declared, check(declared, check_source_options, check_sink_options)
 
 
 def _conclude(findings: list[Finding], counts: str, strict: bool) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from penstock.cli.run import Watch
-    from penstock.engine import Progress
+    from penstock.share.progress import Progress
 
 _LINES_EVERY_S = 5.0
 _COLOURS = {
@@ -124,7 +124,7 @@ def figures(job: Progress) -> tuple[str, ...]:
         f"{job.rows_per_s:,.0f}",
         _count(job.rows),
         _count(job.epoch),
-        _count(job.lag),
+        _count(job.lag) + ("" if job.lag is None or job.lag_unit == "rows" else f" {job.lag_unit}"),
         _moment(job.watermark),
         _count(job.state_rows),
         _count(job.late),
@@ -141,17 +141,13 @@ def line(job: Progress) -> str:
     return f"{', '.join(job.views) or job.job}: {job.status}{detail}, {', '.join(known)}"
 
 
-def _count(number: int | float | None) -> str:
-    return "-" if number is None or number < 0 else f"{number:,.0f}"
+def _count(number: int | None) -> str:
+    return "-" if number is None or number < 0 else f"{number:,}"
 
 
-def _moment(time: str | datetime | None) -> str:
-    if not time:
-        return "-"
-    text = (
-        time.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S") if isinstance(time, datetime) else time.replace("T", " ").removesuffix("Z").split(".")[0]
-    )
-    return "-" if text.startswith("1970-01-01 00:00:00") else text
+def _moment(time: str | None) -> str:
+    text = (time or "").replace("T", " ")[:19]
+    return "-" if not text or text.startswith("1970-01-01 00:00:00") else text
 
 
 def _clock() -> str:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from penstock.change import Rows
 from penstock.cli import rows
 from penstock.cli.options import App, Json, LogJson, Set, State, Verbose, opened
 
@@ -55,7 +56,7 @@ def peek(
         _print(engine.peek(name, n), json)
 
 
-def _print(answer: rows.RowsLike, json: bool) -> None:
+def _print(answer: Rows, json: bool) -> None:
     if json:
         rows.print_json(answer)
     else:

@@ -8,10 +8,10 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
 
 import typer
 
+from penstock.change import Rows
 from penstock.schema import Schema
 
 # Widths are taken from the first rows, so that a large result streams instead of being held.
@@ -19,17 +19,7 @@ _ROWS_MEASURED = 500
 _CELL_CHARS_MAX = 120
 
 
-class RowsLike(Protocol):
-    """What the engine answers with: a schema, and rows as JSON lines in order."""
-
-    @property
-    def schema(self) -> Schema: ...
-
-    @property
-    def lines(self) -> Iterator[str]: ...
-
-
-def print_json(rows: RowsLike, view: str | None = None) -> int:
+def print_json(rows: Rows, view: str | None = None) -> int:
     """One JSON object per row; with `view`, wrapped with the view's name. Gives the number of rows."""
     count = 0
     with _quiet_pipe():
@@ -40,7 +30,7 @@ def print_json(rows: RowsLike, view: str | None = None) -> int:
     return count
 
 
-def print_table(rows: RowsLike, title: str | None = None) -> int:
+def print_table(rows: Rows, title: str | None = None) -> int:
     """A table of all rows; gives their number."""
     lines = iter(rows.lines)
     first = [cells(line, rows.schema) for line in itertools.islice(lines, _ROWS_MEASURED)]

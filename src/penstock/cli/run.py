@@ -15,7 +15,8 @@ from penstock.cli.options import App, LogJson, Set, State, Verbose, opened, opti
 from penstock.cli.stopping import Stopping
 
 if TYPE_CHECKING:
-    from penstock.engine import Engine, Progress
+    from penstock.engine import Engine
+    from penstock.share.progress import Progress
 
 _TICK_S = 0.25
 

@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
 
 import pytest
 
+from penstock.change import Rows
 from penstock.cli.rows import plain, print_json, print_table, shown
 from penstock.schema import Column, Schema
 
 SCHEMA = Schema((Column("name", "string"), Column("total", "decimal(12,2)")))
 
 
-@dataclass(frozen=True)
-class Answer:
-    """Rows as the engine gives them."""
-
-    schema: Schema
-    lines: Iterator[str]
-
-
-def answer(*rows: object) -> Answer:
-    return Answer(SCHEMA, iter([json.dumps(row, ensure_ascii=False) for row in rows]))
+def answer(*rows: object) -> Rows:
+    return Rows(SCHEMA, iter([json.dumps(row, ensure_ascii=False) for row in rows]))
 
 
 def test_json_lines_are_printed_as_they_came(capsys: pytest.CaptureFixture[str]) -> None:

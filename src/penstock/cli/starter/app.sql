@@ -1,9 +1,10 @@
--- Temperatures of ten sensors from the embedded generator. Replace the WITH (...) by your own source when you have one.
+-- Temperatures of ten sensors from the embedded generator. Replace the WITH (...) by your own source when you have one,
+-- or add rows_per_second = '200' to let them come slowly.
 CREATE STREAM readings (
   sensor STRING, celsius DOUBLE, at TIMESTAMP,
   WATERMARK FOR at AS at - INTERVAL 5 SECONDS
 ) WITH (
-  connector = 'generator', rows = '20000', rows_per_second = '200', keys = '10', disorder = '2 seconds',
+  connector = 'generator', rows = '20000', keys = '10', disorder = '2 seconds',
   start = '2026-01-01T00:00:00Z', step = '200 milliseconds',
   sensor = 'concat(''s'', key)', celsius = 'round(15 + 10 * r1, 2)'
 );
