@@ -90,7 +90,7 @@ def is_keyword(found: tuple[Token, ...], index: int) -> bool:
 
 
 def not_expression(found: tuple[Token, ...]) -> frozenset[int]:
-    """The indexes of tokens that neither name a column nor call a function: a type, a unit, an alias, a path into a variant, a frame or a special first argument."""
+    """The indexes of tokens that neither name a column nor call a function: types, units, aliases, variant paths, frames."""
     skipped: set[int] = set()
     for index, token in enumerate(found):
         after = found[index + 1] if index + 1 < len(found) else None

@@ -127,12 +127,15 @@ def _fault(message: str, text: str, start: int, end: int, hint: str | None, file
     return SyntaxFault(message, where=where, excerpt=underline(text, start, end, first_line), hint=hint)
 
 
-def validate_select(text: str, file: str = "SQL", first_line: int = 1) -> None:
-    """Raise SyntaxFault, with the place underlined, unless `text` is one well-formed SELECT."""
+def validate_select(text: str, file: str = "SQL", first_line: int = 1, shown: str | None = None) -> None:
+    """Raise SyntaxFault, with the place underlined in `shown` (of the same offsets), unless `text` is one well-formed SELECT."""
+    shown = text if shown is None else shown
     found = tokens(text)
     for token in found:
         if token.kind == "word" and not token.text.isascii():
-            raise _fault(f"`{token.text}` holds a letter outside a-z", text, token.start, token.end, "put such a name in backticks", file, first_line)
+            raise _fault(
+                f"`{token.text}` holds a letter outside a-z", shown, token.start, token.end, "put such a name in backticks", file, first_line
+            )
     masked = _masked(text, found)
     try:
         statements = parse(masked, dialect="spark", error_level=ErrorLevel.IMMEDIATE)
@@ -140,12 +143,37 @@ def validate_select(text: str, file: str = "SQL", first_line: int = 1) -> None:
         detail = error.errors[0] if error.errors else {}
         start, end = _place(masked, detail.get("line"), detail.get("col"), str(detail.get("highlight") or ""))
         said = _said(str(detail.get("description") or error))
-        raise _fault(f"this is not a SELECT that Spark understands: {said}", text, start, end, _near(text, start), file, first_line) from None
+        raise _fault(f"this is not a SELECT that Spark understands: {said}", shown, start, end, _near(text, start), file, first_line) from None
     except TokenError:
-        raise _fault("this is not a SELECT that Spark understands", text, 0, 6, None, file, first_line) from None
+        raise _fault("this is not a SELECT that Spark understands", shown, 0, 6, None, file, first_line) from None
     if len(statements) != 1 or not isinstance(statements[0], exp.Query | exp.Values | exp.Subquery | exp.Table):
         end = found[0].end if found else 0
-        raise _fault("a query begins with SELECT or WITH", text, 0, end, None, file, first_line)
+        raise _fault("a query begins with SELECT or WITH", shown, 0, end, None, file, first_line)
+
+
+def tables(text: str) -> tuple[tuple[str, ...], ...]:
+    """The relations that a query of any shape reads, each as the parts of its name; none if it does not parse."""
+    found = tokens(text)
+    starts = {token.start: token for token in found}
+    try:
+        trees = parse(_masked(text, found), dialect="spark", error_level=ErrorLevel.IMMEDIATE)
+    except (ParseError, TokenError):
+        return ()
+    names: dict[tuple[str, ...], None] = {}
+    for tree in trees:
+        if tree is None:
+            continue
+        ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+        for table in tree.find_all(exp.Table):
+            parts = tuple(_original(part, starts) for part in table.parts if isinstance(part, exp.Identifier))
+            if parts and not (len(parts) == 1 and parts[0].lower() in ctes):
+                names.setdefault(parts)
+    return tuple(names)
+
+
+def _original(part: exp.Identifier, starts: dict[int, Token]) -> str:
+    token = starts.get(int(part.meta.get("start", -1)))
+    return token.value if token is not None else str(part.name)
 
 
 def _masked(text: str, found: tuple[Token, ...]) -> str:

@@ -158,16 +158,17 @@ def _duration(text: str) -> str | None:
 
 
 def split_top(text: str, separator: str = ",") -> tuple[str, ...]:
-    """The parts of `text` between separators that stand outside every bracket, stripped of surrounding space."""
-    parts: list[str] = []
-    depth, begin = 0, 0
+    """The parts of `text` between separators that stand outside every bracket, without space and comments around them."""
+    parts: list[list[Token]] = [[]]
+    depth = 0
     for token in tokens(text):
         if token.kind == "op":
             depth += (token.text in ("(", "[", "{")) - (token.text in (")", "]", "}"))
             if depth == 0 and token.text == separator:
-                parts.append(text[begin : token.start].strip())
-                begin = token.end
-    return (*parts, text[begin:].strip())
+                parts.append([])
+                continue
+        parts[-1].append(token)
+    return tuple(text[part[0].start : part[-1].end] if part else "" for part in parts)
 
 
 def output_name(text: str) -> str | None:

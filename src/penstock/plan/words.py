@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 
-def _words(text: str) -> frozenset[str]:
+def words(text: str) -> frozenset[str]:
+    """The words of a text, as a set."""
     return frozenset(text.split())
 
 
 # Spark 4.3's function registry: the group agg_funcs, and the aggregates it files under variants and vectors.
-AGGREGATES: frozenset[str] = _words(
+AGGREGATES: frozenset[str] = words(
     """
 any any_value approx_count_distinct approx_percentile approx_top_k approx_top_k_accumulate approx_top_k_combine array_agg avg bit_and bit_or
 bit_xor bitmap_and_agg bitmap_construct_agg bitmap_or_agg bool_and bool_or collect_list collect_set collect_union corr count count_if
@@ -23,7 +24,7 @@ var_samp variance vector_avg vector_sum
 )
 
 # Words before a bracket that do not call a function.
-NOT_FUNCTIONS: frozenset[str] = _words(
+NOT_FUNCTIONS: frozenset[str] = words(
     """
 and or not in between like ilike rlike regexp is case when then else end as on using where having by select from join values over
 group within distinct union except intersect minus set sets rollup cube lateral limit offset partition order sort qualify with interval
@@ -32,7 +33,7 @@ pivot unpivot tablesample cross outer full inner semi anti natural cluster distr
 )
 
 # Words that are never a column, wherever they stand in an expression.
-NOT_COLUMNS: frozenset[str] = _words(
+NOT_COLUMNS: frozenset[str] = words(
     """
 and or not null true false is in like ilike rlike regexp between case when then else end as distinct from over partition order by
 asc desc escape where div for placing collate select
@@ -54,7 +55,7 @@ CLAUSES: dict[str, tuple[str, ...]] = {
 FRAME: tuple[str, ...] = ("rows", "range", "between", "and", "unbounded", "preceding", "following", "current", "row")
 
 # Functions that Spark calls without brackets.
-NILADIC: frozenset[str] = _words(
+NILADIC: frozenset[str] = words(
     """
 current_date current_timestamp current_time current_user current_catalog current_database current_schema current_path session_user user
 localtimestamp localtime
@@ -68,7 +69,7 @@ UNITS: tuple[str, ...] = tuple(
 )
 TIME_UNIT_FIRST: tuple[str, ...] = ("timestampadd", "timestampdiff", "dateadd", "date_add", "datediff", "date_diff", "timediff")
 # Functions with a grammar of their own: sqlglot may know them. It knows too much of all the others.
-OWN_GRAMMAR: frozenset[str] = NOT_FUNCTIONS | _words(
+OWN_GRAMMAR: frozenset[str] = NOT_FUNCTIONS | words(
     """
 cast try_cast extract trim position overlay substring substr count struct exists any some all filter grouping table array map
 decimal varchar char numeric dec ignore respect nulls to

@@ -1,0 +1,187 @@
+"""One SELECT block: its clauses, its items, its groups, and the plan they make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from penstock.plan import tumble
+from penstock.plan.columns import column_refs, is_keyword, not_expression
+from penstock.plan.from_clause import from_clause
+from penstock.plan.grammar import tokens
+from penstock.plan.nodes import Aggregate, Distinct, Filter, Item, Node, Project
+from penstock.plan.passage import Passage
+from penstock.plan.reading import NotUnderstood, Reading
+from penstock.plan.scalar import aggregate_calls, output_name, substitute
+
+Range = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Clauses:
+    """Where the clauses of a block stand; an absent one is None."""
+
+    low: int
+    distinct: bool
+    items: Range
+    parts: dict[str, Range] = field(default_factory=dict)
+
+    @classmethod
+    def find(cls, passage: Passage, low: int, high: int) -> Clauses:
+        """The clauses of the SELECT at `low`; NotUnderstood where they are unknown or out of order."""
+        distinct = passage.word(low + 1, high, "distinct")
+        begin = low + 1 + (distinct or passage.word(low + 1, high, "all"))
+        marks = [(index, name) for index in passage.top(low, high) if index >= begin and (name := _clause(passage, index, high))]
+        order = ["from", "where", "group", "having", "window", "qualify"]
+        names = [name for _, name in marks]
+        if "qualify" in names or names != sorted(set(names), key=order.index):
+            raise NotUnderstood
+        ends = [*(index for index, _ in marks[1:]), high][: len(marks)]
+        first = marks[0][0] if marks else high
+        if begin >= first:
+            raise passage.fault("the select list is empty", low, low + 1, "name the columns, or write *")
+        parts = {name: (index + (2 if name == "group" else 1), end) for (index, name), end in zip(marks, ends, strict=True)}
+        for name, (start, end) in parts.items():
+            if start >= end:
+                raise passage.fault(f"nothing follows {name.upper()}", start - 1, start)
+        return cls(low, distinct, (begin, first), parts)
+
+
+def _clause(passage: Passage, index: int, high: int) -> str | None:
+    token = passage.tokens[index]
+    if token.kind != "word" or (index and passage.is_op(index - 1, high, ".")):
+        return None
+    word = token.text.lower()
+    if word == "from":
+        # `a IS DISTINCT FROM b` is a comparison
+        return None if passage.word(index - 1, high, "distinct") and passage.word(index - 2, high, "is", "not") else word
+    if word == "group":
+        return word if passage.word(index + 1, high, "by") else None
+    if word == "window":
+        named = index + 3 < high and passage.tokens[index + 1].is_name and passage.word(index + 2, high, "as") and passage.is_op(index + 3, high, "(")
+        return word if named and passage.opens_clause(index) else None
+    return word if word in ("where", "having", "qualify") and passage.opens_clause(index) else None
+
+
+def block(reading: Reading, clauses: Clauses) -> Node:
+    """The plan of one SELECT without its ORDER BY and LIMIT."""
+    passage, where = reading.passage, reading.passage.where(clauses.low)
+    subs: list[Node] = []
+    windows = _named_windows(reading, clauses)
+    items = tuple(_over(_item(reading, low, high, subs), windows) for low, high in passage.split(*clauses.items))
+    aggregated = any(name in clauses.parts for name in ("group", "having")) or any(aggregate_calls(item.text) for item in items)
+    timed = tumble.only(passage, *clauses.parts["from"]) if aggregated and "from" in clauses.parts else None
+    groups, grouping = _groups(reading, clauses, items, subs)
+    if timed is not None and (grouping is not None or not timed.grouped(groups)):
+        timed = None
+    source = from_clause(reading, *clauses.parts["from"], bare=timed is not None) if "from" in clauses.parts else None
+    if "where" in clauses.parts and source is not None:
+        inner: list[Node] = []
+        condition = reading.scalar(*clauses.parts["where"], inner)
+        source = Filter(source, condition, tuple(inner), where=passage.where(clauses.parts["where"][0] - 1))
+    having = reading.scalar(*clauses.parts["having"], subs) if "having" in clauses.parts else None
+    if timed is not None:
+        groups, items, having = timed.groups(groups), timed.items(items), None if having is None else timed.rewritten(having)
+    node: Node
+    if aggregated and source is not None:
+        node = Aggregate(source, groups, items, having, grouping, tuple(subs), where=where)
+    elif aggregated or (source is None and "where" in clauses.parts):
+        raise NotUnderstood  # SELECT count(*) without FROM: Spark knows what it means
+    else:
+        node = Project(source, items, tuple(subs), where=where)
+    return Distinct(node, where=where) if clauses.distinct else node
+
+
+def _item(reading: Reading, low: int, high: int, subs: list[Node]) -> Item:
+    passage = reading.passage
+    marks = [index for index in passage.top(low, high) if passage.word(index, high, "as")]
+    if marks and marks[-1] > low:
+        at = marks[-1]
+        if at == high - 2 and passage.tokens[high - 1].is_name:
+            return Item(reading.scalar(low, at, subs), passage.tokens[high - 1].value)
+        return Item(reading.scalar(low, high, subs))  # explode(m) AS (k, v)
+    if high - low > 1 and _implicit_alias(passage, low, high):
+        return Item(reading.scalar(low, high - 1, subs), passage.tokens[high - 1].value)
+    return Item(reading.scalar(low, high, subs))
+
+
+def _implicit_alias(passage: Passage, low: int, high: int) -> bool:
+    """Whether the last word of an item is its alias: `sum(x) total`, and not part of the expression as in `x IS NULL`."""
+    found = passage.tokens[low:high]
+    last, before = found[-1], found[-2]
+    if not last.is_name or (len(found) - 1) in not_expression(found):
+        return False
+    if last.kind == "word" and is_keyword(found, len(found) - 1):
+        return False
+    if before.kind == "op":
+        return before.text in (")", "]", "*") and not (before.text == "*" and len(found) > 2)
+    if before.kind == "word" and (len(found) - 2) not in not_expression(found) and is_keyword(found, len(found) - 2):
+        return before.is_word("null", "true", "false", "end", "nulls", "current_date", "current_timestamp", "current_user", "localtimestamp")
+    return True
+
+
+def _groups(reading: Reading, clauses: Clauses, items: tuple[Item, ...], subs: list[Node]) -> tuple[tuple[str, ...], str | None]:
+    """GROUP BY as a list, or as one text where it is more than a list."""
+    if "group" not in clauses.parts:
+        return (), None
+    passage = reading.passage
+    low, high = clauses.parts["group"]
+    lone_all = high == low + 1 and passage.word(low, high, "all")
+    sets = any(
+        (passage.word(index, high, "rollup", "cube") and (passage.is_op(index + 1, high, "(") or passage.word(index - 1, high, "with")))
+        or (passage.word(index, high, "grouping") and passage.word(index + 1, high, "sets"))
+        for index in passage.top(low, high)
+    )
+    if lone_all or sets:
+        return (), passage.slice(low, high)
+    return tuple(_group(reading, begin, end, items, subs) for begin, end in passage.split(low, high)), None
+
+
+def _group(reading: Reading, low: int, high: int, items: tuple[Item, ...], subs: list[Node]) -> str:
+    """One group: an ordinal and the alias of an expression stand for the item they name, as in Spark."""
+    passage = reading.passage
+    text = reading.scalar(low, high, subs)
+    if high != low + 1:
+        return text
+    token = passage.tokens[low]
+    if token.kind == "number" and token.text.isdigit():
+        position = int(token.text)
+        if not 1 <= position <= len(items):
+            raise passage.fault(f"GROUP BY {position}, but the select list has {len(items)} items", low, high)
+        item = items[position - 1]
+        if aggregate_calls(item.text):
+            raise passage.fault(f"GROUP BY {position} names an aggregate", low, high, "group by the columns, not by what is computed of them")
+        return item.text
+    if token.is_name:
+        for item in items:
+            if item.name is not None and item.name.lower() == token.value.lower() and _stands_for(item):
+                return item.text
+    return text
+
+
+def _stands_for(item: Item) -> bool:
+    """Whether a group of the item's name means the item. In `upper(country) AS country` it means the column, as Spark has it."""
+    name = str(item.name).lower()
+    if aggregate_calls(item.text) or (output_name(item.text) is not None and len(tokens(item.text)) == 1):
+        return False
+    return all(ref.parts[0].lower() != name for ref in column_refs(item.text))
+
+
+def _named_windows(reading: Reading, clauses: Clauses) -> dict[str, str]:
+    """WINDOW w AS (...): the definitions, which then stand where they are used."""
+    if "window" not in clauses.parts:
+        return {}
+    passage = reading.passage
+    return {passage.tokens[low].value.lower(): passage.slice(low + 2, high) for low, high in passage.split(*clauses.parts["window"])}
+
+
+def _over(item: Item, windows: dict[str, str]) -> Item:
+    if not windows:
+        return item
+    found = tokens(item.text)
+    changes = [
+        (after.start, after.end, windows[after.value.lower()])
+        for before, after in pairwise(found)
+        if before.is_word("over") and after.is_name and after.value.lower() in windows
+    ]
+    return Item(substitute(item.text, changes), item.name)

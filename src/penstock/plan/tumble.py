@@ -1,0 +1,133 @@
+"""Window functions in FROM, as Flink and RisingWave write them: TUMBLE, HOP and SESSION in terms of Spark's window().
+
+FROM TUMBLE(TABLE t, DESCRIPTOR(at), INTERVAL '10' MINUTES)  GROUP BY window_start, window_end
+FROM t                                                       GROUP BY window(at, '10 MINUTES')
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.errors import PlanFault
+from penstock.plan.columns import column_refs
+from penstock.plan.nodes import Item, Node, Project
+from penstock.plan.passage import Passage
+from penstock.plan.scalar import output_name, substitute
+
+_NAMES = {
+    "tumble": ("data", "timecol", "size", "offset"),
+    "hop": ("data", "timecol", "slide", "size", "offset"),
+    "session": ("data", "timecol", "gap"),
+    "cumulate": ("data", "timecol", "step", "size"),
+}
+_COLUMNS = ("window_start", "window_end", "window_time")
+
+
+@dataclass(frozen=True)
+class Windowed:
+    """A window function in FROM: the relation it reads (a range of tokens), Spark's text for it, and where it ends."""
+
+    source: tuple[int, int]
+    text: str
+    next: int
+
+    @property
+    def column(self) -> str:
+        return self.text.split("(")[0]
+
+    def grouped(self, groups: tuple[str, ...]) -> bool:
+        return any(_is_column(group) for group in groups)
+
+    def groups(self, groups: tuple[str, ...]) -> tuple[str, ...]:
+        """The groups with window_start, window_end and window_time replaced by one window."""
+        kept: list[str] = []
+        for group in groups:
+            if not _is_column(group):
+                kept.append(group)
+            elif self.text not in kept:
+                kept.append(self.text)
+        return tuple(kept)
+
+    def items(self, items: tuple[Item, ...]) -> tuple[Item, ...]:
+        return tuple(Item(self.rewritten(item.text), item.name or (output_name(item.text) if _is_column(item.text) else None)) for item in items)
+
+    def rewritten(self, text: str) -> str:
+        """The text with the window's columns as fields of Spark's window."""
+        fields = {"window_start": f"{self.column}.start", "window_end": f"{self.column}.end", "window_time": f"window_time({self.column})"}
+        refs = [ref for ref in column_refs(text) if ref.name.lower() in _COLUMNS and len(ref.parts) <= 2]
+        return substitute(text, ((ref.start, ref.end, fields[ref.name.lower()]) for ref in refs))
+
+    def rows(self, input: Node) -> Project:
+        """The input's rows, each with the window it falls into."""
+        start, end = (Item(f"{self.text}.{field}", f"window_{field}") for field in ("start", "end"))
+        time = Item(f"{self.text}.end - INTERVAL '0.000001' SECOND", "window_time")
+        return Project(input, (Item("*"), start, end, time), where=input.where)
+
+
+def _is_column(text: str) -> bool:
+    refs = column_refs(text)
+    return len(refs) == 1 and refs[0].name.lower() in _COLUMNS and (refs[0].start, refs[0].end) == (0, len(text))
+
+
+def only(passage: Passage, low: int, high: int) -> Windowed | None:
+    """The window function that is all of a FROM clause, but for its alias."""
+    found = read(passage, low, high)
+    if found is None:
+        return None
+    at = found.next + passage.word(found.next, high, "as")
+    return found if at >= high or at == high - 1 else None
+
+
+def read(passage: Passage, low: int, high: int) -> Windowed | None:
+    """The window function at `low`, with or without TABLE(...) around it."""
+    if passage.word(low, high, "table") and passage.is_op(low + 1, high, "("):
+        inner = read(passage, low + 2, high)
+        return None if inner is None else Windowed(inner.source, inner.text, passage.close(low + 1, high) + 1)
+    if not passage.word(low, high, *_NAMES) or not passage.is_op(low + 1, high, "("):
+        return None
+    word, close = passage.tokens[low].text.lower(), passage.close(low + 1, high)
+    if word == "cumulate":
+        raise passage.fault(
+            "CUMULATE windows are not available", low, low + 1, "use a tumbling window with EMIT CHANGES: it shows the total so far", PlanFault
+        )
+    given = _arguments(passage, low, close, _NAMES[word])
+    missing = [name for name in _NAMES[word] if name not in given and name != "offset"]
+    if missing:
+        hint = f"{word.upper()}(TABLE t, DESCRIPTOR(at), {', '.join(f'INTERVAL ... /* {name} */' for name in _NAMES[word][2:] if name != 'offset')})"
+        raise passage.fault(f"{word.upper()} wants {len(_NAMES[word]) - (word != 'session')} arguments", low, close + 1, hint)
+    source_low, source_high = given["data"]
+    source_low += passage.word(source_low, source_high, "table")
+    cut = next((index for index in passage.top(source_low, source_high) if passage.word(index, source_high, "partition")), source_high)
+    return Windowed((source_low, cut), _spark_text(passage, word, given), close + 1)
+
+
+def _arguments(passage: Passage, low: int, close: int, names: tuple[str, ...]) -> dict[str, tuple[int, int]]:
+    given: dict[str, tuple[int, int]] = {}
+    for position, (begin, end) in enumerate(passage.split(low + 2, close)):
+        if passage.is_op(begin + 1, end, "=>"):
+            given[passage.tokens[begin].value.lower()] = (begin + 2, end)
+        elif position < len(names):
+            given[names[position]] = (begin, end)
+    return given
+
+
+def _spark_text(passage: Passage, word: str, given: dict[str, tuple[int, int]]) -> str:
+    low, high = given["timecol"]
+    time = passage.slice(low + 2, high - 1) if passage.word(low, high, "descriptor") else passage.slice(low, high)
+    if word == "session":
+        return f"session_window({time}, {_duration(passage, *given['gap'])})"
+    durations = [_duration(passage, *given["size"])]
+    if "slide" in given or "offset" in given:
+        durations.append(_duration(passage, *given.get("slide", given["size"])))
+    if "offset" in given:
+        durations.append(_duration(passage, *given["offset"]))
+    return f"window({time}, {', '.join(durations)})"
+
+
+def _duration(passage: Passage, low: int, high: int) -> str:
+    words = [token.value for token in passage.tokens[low:high]]
+    if len(words) == 1 and passage.tokens[low].kind == "string":
+        return f"'{words[0]}'"
+    if not passage.word(low, high, "interval") or not all(token.kind in ("string", "number", "word") for token in passage.tokens[low:high]):
+        raise passage.fault("this is not a duration", low, high, "write INTERVAL '10' MINUTES")
+    return f"'{' '.join(words[1:])}'"
