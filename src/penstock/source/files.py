@@ -38,10 +38,11 @@ _FILE_POSITION = "to_json(named_struct('file', regexp_replace(url_decode(replace
 
 
 class Files:
-    """The connector `files` without `tail`."""
+    """The connector `files` without `tail`. `line_end` is given where only one mark ends a line; otherwise \\r does as well."""
 
-    def __init__(self, spec: SourceSpec) -> None:
+    def __init__(self, spec: SourceSpec, line_end: str | None = None) -> None:
         self._spec = spec
+        self._line_end = line_end
         self._format = option_value(spec.options, "files", "format") or "json"
         self._header = option_value(spec.options, "files", "header") == "true"
         self.path = located(spec.folder, spec.options["path"])
@@ -113,7 +114,7 @@ class Files:
         if self._format == "csv":
             header = "true" if self._header else "false"
             return {"columnNameOfCorruptRecord": CORRUPT, "columnPruning": "false", "header": header, "escape": '"', "ignoreCorruptFiles": "true"}
-        return {"ignoreCorruptFiles": "true"}
+        return {"ignoreCorruptFiles": "true"} | ({"lineSep": self._line_end} if self._line_end else {})
 
     def _read_schema(self) -> str:
         if self._format == "text":

@@ -1,0 +1,142 @@
+"""Rows made up from a seed: every value is a Spark expression of the row's number, so it is the same in every run.
+
+A column's expression may use `n` (row number, BIGINT), `key` (BIGINT, by the Zipf law), `r1` to `r6` (DOUBLE, uniform
+in [0, 1)) and `at` (TIMESTAMP, with the disorder asked for). Live and history give equal rows. Replayable: yes.
+Unit of parallelism: a range of row numbers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import zlib
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from penstock.eventtime import interval
+from penstock.schema import Column
+from penstock.source import Limits, SourceSpec, Span
+from penstock.source.numbers import NUMBERS, Numbers, Supply
+from penstock.source.options import STREAM, moment, option_value, options_of
+from penstock.source.zipf import zipf_key
+
+_RANDOM = tuple(f"r{place}" for place in range(1, 7))
+_BASE = {"n": "number", "key": "number", "at": "time", **dict.fromkeys(_RANDOM, "number")}
+_FIXED_START = datetime(2024, 1, 1, tzinfo=UTC)
+_STEP_MICROS = 1_000
+_ENDLESS_HISTORY_ROWS = 1_000
+_DISORDER = 7  # which of the uniform numbers disorders event time; 0 draws the key, 1 to 6 are the user's
+
+
+class Generator:
+    """The connector `generator`."""
+
+    def __init__(self, spec: SourceSpec) -> None:
+        self._spec = spec
+        self._rate = float(self._option("rows_per_second") or 0) or None
+        rows = self._option("rows")
+        self._rows = int(rows) if rows is not None else None
+
+    def live(self, spark: SparkSession, limits: Limits) -> DataFrame:
+        spark.dataSource.register(Numbers)
+        supply = self._supply()
+        options = {"origin": repr(supply.origin), "chunk": str(limits.rows), "partitions": str(spark.sparkContext.defaultParallelism)}
+        bounds = {"rows": self._rows, "rate": self._rate}
+        given = {name: repr(value) for name, value in bounds.items() if value is not None}
+        return self._typed(spark.readStream.format(NUMBERS).options(**options, **given).load(), supply)
+
+    def history(self, spark: SparkSession, span: Span) -> DataFrame:
+        supply = self._supply()
+        end = _row(span.end)
+        if end is None:
+            end = supply.due(time.time())
+        numbers = spark.range(_row(span.start) or 0, _ENDLESS_HISTORY_ROWS if end is None else end).withColumnRenamed("id", "n")
+        return self._typed(numbers, supply)
+
+    def close(self) -> None:
+        return None
+
+    def _typed(self, numbers: DataFrame, supply: Supply) -> DataFrame:
+        key = zipf_key("__u0", int(self._option("keys") or 1), float(self._option("skew") or 0))
+        base = numbers.select(
+            F.col("n"),
+            F.expr(self._uniform(0)).alias("__u0"),
+            F.expr(self._event_time(supply)).alias("at"),
+            *(F.expr(self._uniform(place)).alias(name) for place, name in enumerate(_RANDOM, start=1)),
+        ).withColumn("key", F.expr(key))
+        columns = [F.expr(f"CAST(({self._expression(column)}) AS {column.type})").alias(column.name) for column in self._spec.schema]
+        return base.select(*columns, F.expr("to_json(named_struct('row', n))").alias("__position"))
+
+    def _expression(self, column: Column) -> str:
+        for name, text in self._spec.options.items():
+            if name.lower() == column.name.lower() and name.lower() in _columns_given(self._spec):
+                return text
+        if _BASE.get(column.name.lower()) == column.family:
+            return column.name.lower()
+        return self._by_type(column)
+
+    def _by_type(self, column: Column) -> str:
+        """A value for a column of which nothing is said: one of the key's names, a number up to 100, the time of the row."""
+        drawn = self._uniform(zlib.crc32(column.name.lower().encode()))
+        label = column.name.replace("\\", "\\\\").replace("'", "\\'")
+        choices = {
+            "text": f"concat('{label}-', key)",
+            "number": f"{drawn} * 100",
+            "time": "at",
+            "boolean": f"{drawn} < 0.5",
+            "binary": f"encode(concat('{label}-', key), 'UTF-8')",
+        }
+        return choices.get(column.family, "NULL")
+
+    def _uniform(self, place: int) -> str:
+        """53 bits of a hash of the row's number: uniform in [0, 1)."""
+        return f"(shiftrightunsigned(xxhash64(n, {int(self._option('seed') or 0)}L, {place}), 11) * 1.1102230246251565E-16D)"
+
+    def _event_time(self, supply: Supply) -> str:
+        given, step = self._option("start"), self._option("step")
+        begin = moment(given) if given else (datetime.fromtimestamp(supply.origin, UTC) if self._rate else _FIXED_START)
+        micros = round(begin.timestamp() * 1_000_000)
+        each = interval(step) if step else (1_000_000 / self._rate if self._rate else _STEP_MICROS)
+        moved = f"n * {each}L" if isinstance(each, int) else f"CAST(n * {each!r}D AS BIGINT)"
+        disorder = interval(self._option("disorder") or "0 seconds")
+        back = f" - CAST({self._uniform(_DISORDER)} * {disorder} AS BIGINT)" if disorder else ""
+        return f"timestamp_micros({micros}L + {moved}{back})"
+
+    def _supply(self) -> Supply:
+        return Supply(self._rows, self._rate, first_start(self._spec.state / "recorded" / self._spec.name) if self._rate else 0.0)
+
+    def _option(self, name: str) -> str | None:
+        return option_value(self._spec.options, "generator", name)
+
+
+def first_start(folder: Path) -> float:
+    """When a rate-limited stream began, in seconds since 1970: asked for the first time it is now, and then stays.
+
+    Live and history count the rows that are due from this moment, also after a restart.
+    """
+    kept = folder / "start"
+    if not kept.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        fresh = folder / f".start-{os.getpid()}-{time.monotonic_ns()}"
+        fresh.write_text(repr(round(time.time(), 3)), encoding="utf-8")
+        try:
+            os.link(fresh, kept)  # unlike a rename it does not replace what another caller has written meanwhile
+        except FileExistsError:
+            pass
+        finally:
+            fresh.unlink()
+    return float(kept.read_text(encoding="utf-8"))
+
+
+def _columns_given(spec: SourceSpec) -> set[str]:
+    """The columns that have an expression: options that are not options of the connector itself."""
+    known = {option.name for option in options_of(STREAM, "generator")}
+    return {name.lower() for name in spec.options} - known
+
+
+def _row(offset: str | None) -> int | None:
+    return None if offset is None else int(json.loads(offset)["row"])

@@ -1,0 +1,64 @@
+"""Choosing the connector that a stream or table names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from pyspark.sql import DataFrame, SparkSession
+
+from penstock.errors import OptionFault
+from penstock.schema import quote
+from penstock.source import Source, SourceSpec, Span
+from penstock.source.files import CORRUPT, Files, located, present
+from penstock.source.generator import Generator
+from penstock.source.kafka import Kafka
+from penstock.source.options import CONNECTORS_OF, STREAM, TABLE, option_value
+from penstock.source.postgres import table_rows
+from penstock.source.socket import Socket
+from penstock.source.tail import Tail
+
+_SOURCES: Mapping[str, Callable[[SourceSpec], Source]] = {"kafka": Kafka, "files": Files, "socket": Socket, "generator": Generator}
+
+
+def open(spec: SourceSpec) -> Source:
+    """The source behind a stream whose options were checked."""
+    connector = spec.options["connector"]
+    if connector == "files" and option_value(spec.options, "files", "tail") == "true":
+        return Tail(spec)
+    if connector not in _SOURCES:
+        raise OptionFault(
+            f"stream `{spec.name}`: no connector `{connector}` for a stream", hint=f"one of: {', '.join(CONNECTORS_OF[STREAM])}"
+        )
+    return _SOURCES[connector](spec)
+
+
+def table_frame(spark: SparkSession, spec: SourceSpec) -> DataFrame:
+    """The rows of a table as they are now, with the declared columns or, where none are declared, those that are found.
+
+    Records of a file that do not fit the declared columns are left out; decode the source's history to see them.
+    """
+    connector = spec.options["connector"]
+    if connector == "postgres":
+        return table_rows(spark, spec)
+    if connector == "generator":
+        return Generator(spec).history(spark, Span()).drop("__position")
+    if connector == "files":
+        return _file_table(spark, spec)
+    raise OptionFault(f"table `{spec.name}`: no connector `{connector}` for a table", hint=f"one of: {', '.join(CONNECTORS_OF[TABLE])}")
+
+
+def _file_table(spark: SparkSession, spec: SourceSpec) -> DataFrame:
+    path = located(spec.folder, spec.options["path"])
+    shape = option_value(spec.options, "files", "format") or "json"
+    if "://" not in path and not present(path):
+        raise OptionFault(f"table `{spec.name}`: there is no file at {spec.options['path']}", hint=f"it was looked for at {path}")
+    if not len(spec.schema):
+        header = option_value(spec.options, "files", "header") or "false"
+        csv = {"header": header, "inferSchema": "true", "escape": '"'} if shape == "csv" else {}
+        return spark.read.format(shape).options(**csv).load(path)
+    rows = Files(spec).history(spark, Span())
+    if shape == "text":
+        (column,) = spec.schema.columns
+        return rows.selectExpr(f"CAST(__value AS {column.type}) AS {quote(column.name)}")
+    kept = rows.where(f"{CORRUPT} IS NULL").drop(CORRUPT) if CORRUPT in rows.columns else rows
+    return kept.drop("__position")

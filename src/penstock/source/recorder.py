@@ -1,0 +1,111 @@
+"""Lines from a TCP server, landed as files: what came over a socket once can then be read as often as needed.
+
+At most 200 ms or 1 MB of lines wait in memory; a file appears by a rename, so it is there as a whole or not at all. What
+had not been landed when the process died is lost: the server cannot be asked again. Files are numbered on after a restart.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+import time
+from pathlib import Path
+
+_LOG = logging.getLogger("penstock.source")
+_LAND_SECONDS = 0.2
+_LAND_BYTES = 1024 * 1024
+_READ_BYTES = 65_536
+_WAIT_SECONDS_MIN = 0.1
+_WAIT_SECONDS_MAX = 5.0
+_QUIET_SECONDS = 0.5
+
+
+class Recorder:
+    """One thread that reads `host:port` and lands its lines in `folder`; started and stopped by hand, once each."""
+
+    def __init__(self, host: str, port: int, folder: Path) -> None:
+        self._address = (host, port)
+        self._folder = folder
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"record {host}:{port}", daemon=True)
+        self._heard = False
+        self._last_sign = time.monotonic()
+        self._connected = False
+
+    def start(self) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        numbers = [int(path.stem) for path in self._folder.glob("*.txt") if path.stem.isdigit()]
+        self._next = max(numbers, default=-1) + 1
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Lands what was read and ends the thread."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def caught_up(self, timeout_s: float) -> bool:
+        """Waits until the server has hung up or been quiet for half a second after a first connection; False: it took too long."""
+        deadline = time.monotonic() + timeout_s
+        while time.monotonic() < deadline:
+            quiet = time.monotonic() - self._last_sign > _QUIET_SECONDS
+            if self._heard and (quiet or not self._connected):
+                return True
+            time.sleep(0.05)
+        return False
+
+    def _run(self) -> None:
+        wait = _WAIT_SECONDS_MIN
+        while not self._stopping.is_set():
+            try:
+                with socket.create_connection(self._address, timeout=_WAIT_SECONDS_MAX) as connection:
+                    _LOG.info("connected to %s:%d", *self._address)
+                    wait = _WAIT_SECONDS_MIN
+                    self._record(connection)
+            except OSError as error:
+                _LOG.warning("cannot read %s:%d: %s; next try in %.1f s", *self._address, error, wait)
+            self._stopping.wait(wait)
+            wait = min(wait * 2, _WAIT_SECONDS_MAX)
+
+    def _record(self, connection: socket.socket) -> None:
+        connection.settimeout(_LAND_SECONDS / 4)
+        self._heard = self._connected = True
+        self._last_sign = time.monotonic()
+        waiting, since = b"", time.monotonic()
+        try:
+            while not self._stopping.is_set():
+                block = self._receive(connection)
+                if block == b"":
+                    break
+                if block:
+                    since = since if waiting else time.monotonic()
+                    waiting += block
+                if len(waiting) >= _LAND_BYTES or (waiting and time.monotonic() - since >= _LAND_SECONDS):
+                    whole, newline, waiting = waiting.rpartition(b"\n")
+                    self._land(whole + newline)
+                    since = time.monotonic()
+        finally:
+            self._land(waiting)
+            self._connected = False
+
+    def _receive(self, connection: socket.socket) -> bytes | None:
+        """Some bytes, none at the end of the connection, None when nothing came for a while."""
+        try:
+            block = connection.recv(_READ_BYTES)
+        except TimeoutError:
+            return None
+        self._last_sign = time.monotonic()
+        return block
+
+    def _land(self, lines: bytes) -> None:
+        if not lines:
+            return
+        fresh = self._folder / f".{self._next:012d}.tmp"
+        with fresh.open("wb") as file:
+            file.write(lines if lines.endswith(b"\n") else lines + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.rename(self._folder / f"{self._next:012d}.txt")
+        self._next += 1

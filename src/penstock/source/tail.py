@@ -1,0 +1,143 @@
+"""Growing log files, line by line: the connector `files` with `tail`.
+
+Only whole lines are read. A log that is renamed is read to its end as long as it stays in its folder, and the new file
+of its name from the beginning; a log that is emptied starts anew. Replayable: as long as the files are there; what was
+lost between planning and reading a batch is one dead letter, not a failure. Unit of parallelism: 32 MB of a file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+
+import pyarrow
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
+from pyspark.sql.types import StructType
+
+from penstock.source import Limits, SourceSpec, Span
+from penstock.source.files import located, urlparse_path
+from penstock.source.follow import Piece, advance, find, from_offset, lines_of, pieces, sizes, to_offset
+from penstock.source.options import option_value
+
+LINES = "penstock_lines"
+_MEGABYTE = 1024 * 1024
+_SCHEMA = pyarrow.schema([("value", pyarrow.binary()), ("file", pyarrow.string()), ("line", pyarrow.int64())])
+
+Offset = dict[str, dict[str, str | int]]
+
+
+class Tail:
+    """The connector `files` with `tail = true`."""
+
+    def __init__(self, spec: SourceSpec) -> None:
+        self._path = urlparse_path(located(spec.folder, spec.options["path"]))
+        self._is_text = option_value(spec.options, "files", "format") == "text"
+
+    def live(self, spark: SparkSession, limits: Limits) -> DataFrame:
+        spark.dataSource.register(Lines)
+        options = {"files": self._path, "chunk": str(limits.megabytes * _MEGABYTE)}
+        return self._records(spark.readStream.format(LINES).options(**options).load())
+
+    def history(self, spark: SparkSession, span: Span) -> DataFrame:
+        spark.dataSource.register(Lines)
+        start = from_offset(json.loads(span.start)) if span.start else {}
+        end = from_offset(json.loads(span.end)) if span.end else advance(self._path, start, None)
+        plan = json.dumps([asdict(piece) for piece in pieces(start, end)])
+        return self._records(spark.read.format(LINES).options(files=self._path, plan=plan).load())
+
+    def close(self) -> None:
+        return None
+
+    def _records(self, lines: DataFrame) -> DataFrame:
+        # A blank line holds no record, as in a file that is not followed; in a text it is a line like any other.
+        kept = lines if self._is_text else lines.where("value IS NULL OR trim(CAST(value AS STRING)) <> ''")
+        return kept.selectExpr("value AS __value", "to_json(named_struct('file', file, 'line', line)) AS __position")
+
+
+class Lines(DataSource):
+    """Lines with file and number. Options: files (a path or glob), chunk (bytes of a micro-batch), plan (pieces to read at once)."""
+
+    @classmethod
+    def name(cls) -> str:
+        return LINES
+
+    def schema(self) -> str:
+        return "value BINARY, file STRING, line BIGINT"
+
+    def reader(self, schema: StructType) -> LineReader:
+        return LineReader([Piece(**piece) for piece in json.loads(self.options["plan"])])
+
+    def streamReader(self, schema: StructType) -> LineStreamReader:
+        return LineStreamReader(self.options["files"], int(self.options["chunk"]))
+
+
+class _Part(InputPartition):
+    def __init__(self, piece: Piece) -> None:
+        self.piece = piece
+
+
+class LineReader(DataSourceReader):
+    """Given pieces, once."""
+
+    def __init__(self, plan: list[Piece]) -> None:
+        self._plan = plan
+
+    def partitions(self) -> Sequence[InputPartition]:
+        return [_Part(piece) for piece in self._plan]
+
+    def read(self, partition: InputPartition) -> Iterator[pyarrow.RecordBatch]:
+        return _batches(partition)
+
+
+class LineStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """An offset holds the mark of each file; see `follow`."""
+
+    def __init__(self, path: str, chunk: int) -> None:
+        self._path = path
+        self._chunk = chunk
+        self._draining = False
+        self._until: dict[int, int] | None = None
+
+    def initialOffset(self) -> Offset:
+        return {}
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        return ReadMaxBytes(self._chunk)
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self._draining = True
+
+    def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:
+        marks = from_offset(start)
+        if self._draining and self._until is None:
+            self._until = sizes(self._path, marks)  # the first call of the query knows which files were begun before
+        return to_offset(advance(self._path, marks, None if isinstance(limit, ReadAllAvailable) else self._chunk, self._until))
+
+    def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
+        return [_Part(piece) for piece in pieces(from_offset(start), from_offset(end))]
+
+    def read(self, partition: InputPartition) -> Iterator[pyarrow.RecordBatch]:
+        return _batches(partition)
+
+
+def _batches(partition: InputPartition) -> Iterator[pyarrow.RecordBatch]:
+    assert isinstance(partition, _Part)
+    piece = partition.piece
+    name = find(piece)
+    if name is None:
+        yield _batch([None], piece, piece.line)
+        return
+    line = piece.line
+    for lines in lines_of(name, piece):
+        yield _batch(lines, piece, line)
+        line += len(lines)
+
+
+def _batch(lines: Sequence[bytes | None], piece: Piece, first: int) -> pyarrow.RecordBatch:
+    values = pyarrow.array(lines, pyarrow.binary())
+    names = pyarrow.repeat(piece.file, len(lines))
+    numbers = pyarrow.array(range(first, first + len(lines)), pyarrow.int64())
+    return pyarrow.RecordBatch.from_arrays([values, names, numbers], schema=_SCHEMA)
