@@ -6,13 +6,17 @@ out), made by Spark. It is the one form in which rows are kept, compared, logged
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
+
+from penstock.schema import Schema
 
 
 class Change(NamedTuple):
     """`+` puts a row, `-` takes one back.
 
-    In a keyed view `key` is a JSON array of the key's values: `+` replaces the row of that key, `-` removes it. A view
+    In a keyed view `key` is a JSON object of the key's columns: `+` replaces the row of that key, `-` removes it. A view
     without a key is a bag: `key` is None, `+` adds one copy of the row, `-` removes one.
     """
 
@@ -28,3 +32,11 @@ class Epoch(NamedTuple):
     incarnation: str
     epoch: int
     changes: list[Change]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """An answer: its columns, and its rows as JSON lines in order."""
+
+    schema: Schema
+    lines: Iterator[str]

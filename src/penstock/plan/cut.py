@@ -1,0 +1,331 @@
+"""The cut: where a plan stops being Spark's to maintain, and what is done above.
+
+    stateless     rows pass through; nothing is kept but the result
+    incremental   Spark keeps the state; filters above an aggregate travel along as flags, so that a row which leaves is taken back
+    kept          Spark keeps the part below the cut; its rows are kept, and the part above is evaluated from them each epoch
+    on view       the part below is another view: the plan is evaluated from that view's rows, in the same epoch
+    recompute     the cut falls on the scan: the whole plan runs over the history each epoch
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from penstock.plan import scalar, terms
+from penstock.plan.closed import only_closed
+from penstock.plan.declare import Declaration, Emit, Stream, View
+from penstock.plan.nodes import Aggregate, Alias, Distinct, Filter, Item, Node, Order, Project, Scan, children, names_read, rebuild, walk
+from penstock.plan.rewrite import rewrite
+from penstock.plan.shape import Shapes, window_of
+
+KEPT = "__kept"
+KEEP = "__keep"
+
+
+class Strategy(Enum):
+    STATELESS = "stateless"
+    INCREMENTAL = "incremental"
+    KEPT = "kept"
+    ON_VIEW = "on view"
+    RECOMPUTE = "recompute"
+
+
+@dataclass(frozen=True)
+class Cut:
+    """How one view is kept up to date.
+
+    `lower` runs as the streaming query in output mode `mode`. Its rows are identified by the columns `keys`: None means
+    rows are only added, `()` that there is one row for ever, ALL_COLUMNS that the whole row is its own key. Columns that start
+    with `__` are for the engine; a row whose `__keep...` columns are not all true is not there. `upper` is evaluated over `KEPT`, or over
+    the view `base`; `stable` are the kept columns whose value never changes within a row's life (None: all of them).
+    """
+
+    strategy: Strategy
+    reason: str
+    lower: Node
+    mode: str = "append"
+    keys: tuple[str, ...] | None = None
+    upper: Node | None = None
+    base: str | None = None
+    watermarked: bool = False
+    visible_key: tuple[str, ...] | None = None
+    stable: tuple[str, ...] | None = None
+    streams: tuple[str, ...] = ()
+
+
+ALL_COLUMNS = ("*",)
+
+
+def cut(view: View, declared: Mapping[str, Declaration]) -> Cut:
+    """Decide how `view` is maintained."""
+    return _Cutter(declared).decide(view)
+
+
+def inlined(node: Node, declared: Mapping[str, Declaration], stop: Callable[[View], bool] = lambda view: False) -> Node:
+    """The plan with the views it reads replaced by their own plans, down to streams and tables (or where `stop` says)."""
+
+    def expand(part: Node) -> Node:
+        if isinstance(part, Scan):
+            target = declared.get(part.name)
+            if isinstance(target, View) and not stop(target):
+                return Alias(meaning(target, declared, stop), part.name, where=part.where)
+            return part
+        if isinstance(part, Alias) and isinstance(part.input, Scan):
+            inner = expand(part.input)
+            return replace(part, input=inner.input if isinstance(inner, Alias) else inner)
+        return rebuild(part, expand)
+
+    return expand(node)
+
+
+def meaning(view: View, declared: Mapping[str, Declaration], stop: Callable[[View], bool] = lambda view: False) -> Node:
+    """The view as a plan over streams and tables: what `batch` runs."""
+    plan = inlined(view.query, declared, stop)
+    if view.emit is Emit.ON_CLOSE:
+        return only_closed(plan, {name: entry for name, entry in declared.items() if isinstance(entry, Stream)})
+    return plan
+
+
+class _Cutter:
+    def __init__(self, declared: Mapping[str, Declaration]) -> None:
+        self._declared = declared
+        self._shapes = Shapes(lambda name: isinstance(declared.get(name), Stream))
+
+    def decide(self, view: View) -> Cut:
+        attached = self._base_of(view)
+        if attached is not None:
+            reason = f"it reads only the view `{attached}`, whose rows are kept"
+            return Cut(Strategy.ON_VIEW, reason, Scan(attached), upper=view.query, base=attached)
+        plan = inlined(view.query, self._declared)
+        found = self._on_close(view, plan) if view.emit is Emit.ON_CLOSE else self._changes(plan)
+        streams = tuple(name for name in names_read(found.lower) if isinstance(self._declared.get(name), Stream))
+        return replace(found, streams=streams, watermarked=found.strategy is not Strategy.RECOMPUTE and self._needs_watermark(found.lower))
+
+    def _base_of(self, view: View) -> str | None:
+        """The single view that this one can follow: all it reads apart from tables, and not a mere pass-through."""
+        read = names_read(view.query)
+        views = [name for name in read if isinstance(self._declared.get(name), View)]
+        streams = [name for name in read if isinstance(self._declared.get(name), Stream)]
+        if len(views) != 1 or streams or view.emit is Emit.ON_CLOSE:
+            return None
+        base = self._declared[views[0]]
+        assert isinstance(base, View)
+        return None if self.decide(base).strategy is Strategy.STATELESS else base.name
+
+    def _changes(self, plan: Node) -> Cut:
+        if self._shapes.appends(plan):
+            joined = not self._shapes.stateless(plan)
+            reason = "an inner join of two streams only adds rows" if joined else "each row stands for itself"
+            return Cut(Strategy.INCREMENTAL if joined else Strategy.STATELESS, reason, plan)
+        rewritten = rewrite(plan)
+        fused = self._fused(rewritten, on_close=False)
+        if fused is not None:
+            return fused
+        if self._shapes.distinct(rewritten):
+            return Cut(Strategy.INCREMENTAL, "Spark keeps the distinct rows", rewritten, "update", ALL_COLUMNS, visible_key=ALL_COLUMNS)
+        return self._kept(plan, rewritten, on_close=False)
+
+    def _on_close(self, view: View, plan: Node) -> Cut:
+        rewritten = rewrite(plan)
+        fused = self._fused(rewritten, on_close=True)
+        if fused is not None:
+            return fused
+        found = self._kept(plan, rewritten, on_close=True)
+        return replace(found, lower=meaning(view, self._declared)) if found.strategy is Strategy.RECOMPUTE else found
+
+    def _fused(self, plan: Node, *, on_close: bool) -> Cut | None:
+        """An aggregate with only row-wise work above it: all of it runs in the streaming query."""
+        aggregate = self._row_wise_over(plan, on_close)
+        if aggregate is None:
+            return None
+        mode = "append" if on_close else "update"
+        if on_close:
+            return Cut(Strategy.INCREMENTAL, "Spark gives a window out when the watermark has passed it", plan, mode)
+        keys = hidden_keys(aggregate)
+        lower = _flagged(plan, aggregate)
+        names = tuple(item.name or "" for item in keys)
+        return Cut(Strategy.INCREMENTAL, "Spark keeps the aggregate", lower, mode, names, visible_key=_visible_key(plan, aggregate))
+
+    def _row_wise_over(self, node: Node, on_close: bool) -> Aggregate | None:
+        match node:
+            case Aggregate():
+                return node if self._shapes.aggregate(node, on_close=on_close) else None
+            case Alias(columns=()):
+                return self._row_wise_over(node.input, on_close)
+            case Filter(subs=()):
+                return self._row_wise_over(node.input, on_close)
+            case Project(subs=(), input=input_) if input_ is not None:
+                plain = not any(scalar.has_window_function(item.text) for item in node.items)
+                return self._row_wise_over(input_, on_close) if plain else None
+            case _:
+                return None
+
+    def _kept(self, plan: Node, rewritten: Node, *, on_close: bool) -> Cut:
+        lowers = list(dict.fromkeys(self._lowers(rewritten, on_close)))
+        if len(lowers) != 1 or self._shapes.stateless(lowers[0]):
+            reason = "its parts cannot be kept together" if len(lowers) > 1 else "it needs all rows of the stream at once"
+            return Cut(Strategy.RECOMPUTE, reason, plan)
+        lower = lowers[0]
+        if not isinstance(lower, Aggregate):
+            upper = _above(rewritten, lower, ())
+            keys = ALL_COLUMNS if isinstance(lower, Distinct) else None
+            what = "the distinct rows" if keys else "the rows of the join"
+            return Cut(Strategy.KEPT, f"cut above {what}", lower, "update" if keys else "append", keys, upper)
+        order = _order_items(rewritten, lower)
+        if on_close:
+            upper = _above(rewritten, lower, order)
+            wide = replace(lower, items=(*lower.items, *order))
+            return Cut(Strategy.KEPT, "cut above the aggregate, whose closed windows are kept", wide, "append", None, upper)
+        keys = hidden_keys(lower)
+        flag = () if lower.having is None else (Item("", f"{KEEP}0"),)
+        upper = _above(rewritten, lower, (*order, *keys, *flag))
+        wide = _flagged(replace(lower, items=(*lower.items, *order)), lower)
+        names = tuple(item.name or "" for item in keys)
+        reason = "cut above the aggregate, whose rows are kept"
+        return Cut(Strategy.KEPT, reason, wide, "update", names, upper, stable=_group_names(lower))
+
+    def _lowers(self, node: Node, on_close: bool) -> list[Node]:
+        """The highest parts that Spark maintains, in the order of the text."""
+        if not self._shapes.reads_stream(node):
+            return []
+        if self._shapes.aggregate(node, on_close=on_close) or self._shapes.distinct(node) or self._shapes.appends(node):
+            return [node]
+        return [found for child in children(node) for found in self._lowers(child, on_close)]
+
+    def _needs_watermark(self, lower: Node) -> bool:
+        """Only what closes windows or bounds a join by time; elsewhere a watermark would only drop rows."""
+        for part in walk(lower):
+            if isinstance(part, Aggregate) and window_of(part) is not None and self._shapes.reads_stream(part.input):
+                return True
+            if self._shapes.stream_join(part) and self._bounded_by_time(part):
+                return True
+        return False
+
+    def _bounded_by_time(self, join: Node) -> bool:
+        times = {entry.event_time.lower() for entry in self._declared.values() if isinstance(entry, Stream) and entry.event_time}
+        conditions = [part.on or "" for part in walk(join) if hasattr(part, "on")]
+        conditions += [part.condition for part in walk(join) if isinstance(part, Filter)]
+        named = {ref.name.lower() for text in conditions for ref in scalar.column_refs(text)}
+        return bool(times & named)
+
+
+def hidden_keys(node: Aggregate) -> tuple[Item, ...]:
+    """The groups as engine columns `__k0`...; grouping sets are told apart by their grouping id."""
+    texts = terms.grouping_expressions(node)
+    keys = tuple(Item(text, f"__k{index}") for index, text in enumerate(texts))
+    sets = node.grouping is not None and not terms.is_group_by_all(node)
+    return (*keys, Item("grouping_id()", f"__k{len(keys)}")) if sets else keys
+
+
+def _group_names(node: Aggregate) -> tuple[str, ...]:
+    """The output columns that are groups."""
+    groups = terms.grouping_expressions(node) if node.grouping is None or terms.is_group_by_all(node) else ()
+    named = [(terms.item_name(item), item.text) for item in node.items]
+    return tuple(name for name, text in named if name and any(terms.is_group(text, group) for group in groups))
+
+
+def _flagged(node: Node, aggregate: Aggregate) -> Node:
+    """Row-wise work above an aggregate, with the keys carried along and every filter turned into a flag."""
+    keys = hidden_keys(aggregate)
+
+    def build(part: Node, depth: int) -> tuple[Node, tuple[str, ...]]:
+        match part:
+            case Aggregate():
+                names = tuple(item.name or "" for item in keys)
+                flag = () if part.having is None else (Item(f"coalesce({part.having}, false)", f"{KEEP}0"),)
+                return replace(part, items=(*part.items, *keys, *flag), having=None), (*names, *(item.name or "" for item in flag))
+            case Alias():
+                inner, carried = build(part.input, depth)
+                return replace(part, input=inner), carried
+            case Filter():
+                inner, carried = build(part.input, depth + 1)
+                name = f"{KEEP}{depth}"
+                return Project(inner, (Item("*"), Item(f"coalesce({part.condition}, false)", name)), where=part.where), (*carried, name)
+            case Project(input=input_) if input_ is not None:
+                inner, carried = build(input_, depth + 1)
+                stars = any(item.text.rstrip().endswith("*") for item in part.items)
+                extra = () if stars else tuple(Item(name, name) for name in carried)
+                return replace(part, input=inner, items=(*part.items, *extra)), carried
+            case _:
+                raise AssertionError(f"not row-wise: {type(part).__name__}")
+
+    return build(node, 1)[0]
+
+
+def _visible_key(plan: Node, aggregate: Aggregate) -> tuple[str, ...] | None:
+    """The view's own columns that identify its rows, where every group is among them."""
+    if aggregate.grouping is not None and not terms.is_group_by_all(aggregate):
+        return None
+    if not isinstance(plan, Aggregate):
+        names = _passed_names(plan, aggregate)
+    else:
+        names = {terms.item_name(item): item.text for item in aggregate.items if terms.item_name(item)}
+    found: list[str] = []
+    for group in terms.grouping_expressions(aggregate):
+        name = next((name for name, text in names.items() if terms.is_group(text, group)), None)
+        if name is None:
+            return None
+        found.append(name)
+    return tuple(found)
+
+
+def _passed_names(node: Node, aggregate: Aggregate) -> dict[str, str]:
+    """Output name -> text in the aggregate's block, for columns that pass unchanged through the work above."""
+    match node:
+        case Aggregate():
+            return {terms.item_name(item): item.text for item in aggregate.items if terms.item_name(item)}
+        case Alias() | Filter():
+            return _passed_names(node.input, aggregate)
+        case Project(input=input_) if input_ is not None:
+            below = _passed_names(input_, aggregate)
+            passed: dict[str, str] = {}
+            for item in node.items:
+                if item.text.rstrip().endswith("*"):
+                    passed.update(below)
+                plain = scalar.output_name(item.text)
+                match_ = next((name for name in below if plain and name.lower() == plain.lower()), None)
+                if match_ is not None:
+                    passed[item.name or match_] = below[match_]
+            return passed
+        case _:
+            return {}
+
+
+def _order_items(plan: Node, lower: Aggregate) -> tuple[Item, ...]:
+    """Sort keys of an ORDER BY directly above the aggregate, as columns, where they are not output columns."""
+    for part in walk(plan):
+        if isinstance(part, Order) and part.input == lower:
+            return tuple(Item(text, name) for text, name in _order_columns(part, lower))
+    return ()
+
+
+def _order_columns(order: Order, lower: Aggregate) -> list[tuple[str, str]]:
+    names = {terms.item_name(item).lower() for item in lower.items if terms.item_name(item)}
+    columns = []
+    for index, key in enumerate(order.keys):
+        text, _ = terms.sort_direction(key)
+        plain = scalar.output_name(text)
+        if not text.isdigit() and (plain is None or plain.lower() not in names):
+            columns.append((text, f"__o{index}"))
+    return columns
+
+
+def _above(plan: Node, lower: Node, hidden: tuple[Item, ...]) -> Node:
+    """The plan with the part below the cut replaced by the kept rows, the engine's `hidden` columns left out."""
+    left_out = f" EXCEPT ({', '.join(item.name or '' for item in hidden)})" if hidden else ""
+
+    def swap(part: Node) -> Node:
+        if part == lower:
+            return Project(Scan(KEPT), (Item(f"*{left_out}"),))
+        if isinstance(part, Order) and part.input == lower and isinstance(lower, Aggregate):
+            moved = {text: name for text, name in _order_columns(part, lower)}
+            keys = []
+            for key in part.keys:
+                text, direction = terms.sort_direction(key)
+                keys.append(f"{moved[text]} {direction}".strip() if text in moved else key)
+            return replace(part, input=swap(part.input), keys=tuple(keys))
+        return rebuild(part, swap)
+
+    return swap(plan)

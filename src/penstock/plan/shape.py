@@ -1,0 +1,120 @@
+"""What Spark maintains incrementally and rightly on a stream, told by the shape of a plan.
+
+Not refused is not the same as right: Spark accepts an aggregate joined with an aggregate of the same stream, or a filter
+above one, in update mode, and never takes back a row that has left. Only the shapes named here are trusted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from penstock.plan import scalar, terms
+from penstock.plan.nodes import Aggregate, Alias, Distinct, Filter, Generate, Join, Node, Order, Project, Scan, Union, names_read
+
+_STREAM_SIDES = {"inner": "both", "cross": "both", "left": "left", "semi": "left", "anti": "left", "right": "right", "full": ""}
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """The questions, asked with knowledge of which names are streams."""
+
+    is_stream: Callable[[str], bool]
+
+    def reads_stream(self, node: Node) -> bool:
+        return any(self.is_stream(name) for name in names_read(node))
+
+    def _static_subs(self, node: Filter | Project | Aggregate | Join | Order) -> bool:
+        return not any(self.reads_stream(plan) for plan in node.subs)
+
+    def stateless(self, node: Node) -> bool:
+        """Each input row gives its output rows alone: filter, project, explode, union, a join with a table."""
+        match node:
+            case Scan():
+                return self.is_stream(node.name)
+            case Alias() | Generate():
+                return self.stateless(node.input)
+            case Filter():
+                return self._static_subs(node) and self.stateless(node.input)
+            case Project(input=input_) if input_ is not None:
+                analytic = any(scalar.has_window_function(item.text) for item in node.items)
+                return not analytic and self._static_subs(node) and self.stateless(input_)
+            case Join():
+                return self._stream_table_join(node)
+            case Union():
+                return all(self.stateless(entry) for entry in node.inputs)
+            case _:
+                return False
+
+    def _stream_table_join(self, node: Join) -> bool:
+        sides = _STREAM_SIDES[node.kind]
+        if not self._static_subs(node):
+            return False
+        if not self.reads_stream(node.right):
+            return sides in ("both", "left") and self.stateless(node.left)
+        return sides in ("both", "right") and not node.lateral and not self.reads_stream(node.left) and self.stateless(node.right)
+
+    def stream_join(self, node: Node) -> bool:
+        """An inner equi-join of two streams, itself perhaps filtered and projected: rows come once and stay."""
+        match node:
+            case Join():
+                both = self.stateless(node.left) and self.stateless(node.right)
+                return both and node.kind == "inner" and not node.lateral and self._static_subs(node) and equates_columns(node)
+            case Alias() | Generate():
+                return self.stream_join(node.input)
+            case Filter():
+                return self._static_subs(node) and self.stream_join(node.input)
+            case Project(input=input_) if input_ is not None:
+                analytic = any(scalar.has_window_function(item.text) for item in node.items)
+                return not analytic and self._static_subs(node) and self.stream_join(input_)
+            case _:
+                return False
+
+    def appends(self, node: Node) -> bool:
+        """Rows are only ever added: stateless, a stream-stream join, or a bare LIMIT of either."""
+        if isinstance(node, Order) and not node.keys and node.limit is not None and node.offset is None:
+            node = node.input
+        return self.stateless(node) or self.stream_join(node)
+
+    def distinct(self, node: Node) -> bool:
+        """SELECT DISTINCT of a stateless plan: Spark keeps the rows seen."""
+        return isinstance(node, Distinct) and self.stateless(node.input)
+
+    def aggregate(self, node: Node, *, on_close: bool) -> bool:
+        """One aggregate that Spark maintains: no DISTINCT aggregates, no window functions, no stream in subqueries."""
+        if not isinstance(node, Aggregate) or not self._static_subs(node):
+            return False
+        texts = [item.text for item in node.items] + ([node.having] if node.having else [])
+        if any(scalar.has_window_function(text) or any(call.distinct for call in scalar.aggregate_calls(text)) for text in texts):
+            return False
+        window = window_of(node)
+        if on_close:
+            sessions_alone = window is not None and window.kind == "session" and len(node.groups) == 1
+            return window is not None and node.grouping is None and not sessions_alone and self._close_input(node.input)
+        if window is not None and window.kind == "session":
+            return False
+        return self.stateless(node.input) or (window is None and self.stream_join(node.input))
+
+    def _close_input(self, node: Node) -> bool:
+        return self.stateless(node) or self.stream_join(node)
+
+
+def window_of(node: Aggregate) -> scalar.WindowCall | None:
+    """The time window that the aggregate groups by, if any."""
+    return next((found for found in map(scalar.window_call, node.groups) if found is not None), None)
+
+
+def equates_columns(node: Join) -> bool:
+    """True where the join has at least one `a.x = b.y`, without which Spark refuses two streams."""
+    if node.using:
+        return True
+    if node.on is None:
+        return False
+    for conjunct in terms.conjuncts(node.on):
+        sides = terms.equality(conjunct)
+        if sides is None:
+            continue
+        left, right = (scalar.column_refs(side) for side in sides)
+        if left and right and {ref.qualifier for ref in left} != {ref.qualifier for ref in right}:
+            return True
+    return False

@@ -1,0 +1,165 @@
+"""A plan as one Spark SQL text: what the front ends read, put together again with the user's own words.
+
+Nodes that stand in the order of a SELECT (from, where, group, select, distinct, order) share one SELECT, so that
+qualified names go on meaning what they meant; any other order nests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from penstock.plan.nodes import (
+    Aggregate,
+    Alias,
+    Distinct,
+    Filter,
+    Generate,
+    Item,
+    Join,
+    Node,
+    Opaque,
+    Order,
+    Project,
+    Scan,
+    SetOperation,
+    Union,
+    quoted,
+)
+
+_JOIN_WORDS = {
+    "inner": "JOIN",
+    "left": "LEFT JOIN",
+    "right": "RIGHT JOIN",
+    "full": "FULL JOIN",
+    "semi": "LEFT SEMI JOIN",
+    "anti": "LEFT ANTI JOIN",
+    "cross": "CROSS JOIN",
+}
+
+
+@dataclass(frozen=True)
+class _Block:
+    """One SELECT in the making; a slot that is filled closes all slots before it."""
+
+    source: str | None
+    where: tuple[str, ...] = ()
+    group: str | None = None
+    having: str | None = None
+    items: tuple[Item, ...] | None = None
+    distinct: bool = False
+    order: tuple[str, ...] = ()
+    limit: str | None = None
+    offset: str | None = None
+
+    @property
+    def selected(self) -> bool:
+        return self.items is not None or self.distinct or self.cut
+
+    @property
+    def cut(self) -> bool:
+        return bool(self.order) or self.limit is not None or self.offset is not None
+
+    def text(self) -> str:
+        items = ", ".join(str(item) for item in self.items) if self.items else "*"
+        parts = [f"SELECT {'DISTINCT ' if self.distinct else ''}{items}"]
+        if self.source is not None:
+            parts.append(f"FROM {self.source}")
+        if self.where:
+            parts.append("WHERE " + " AND ".join(f"({condition})" if len(self.where) > 1 else condition for condition in self.where))
+        if self.group is not None:
+            parts.append(f"GROUP BY {self.group}")
+        if self.having is not None:
+            parts.append(f"HAVING {self.having}")
+        if self.order:
+            parts.append("ORDER BY " + ", ".join(self.order))
+        if self.limit is not None:
+            parts.append(f"LIMIT {self.limit}")
+        if self.offset is not None:
+            parts.append(f"OFFSET {self.offset}")
+        return "\n".join(parts)
+
+
+def sql(node: Node) -> str:
+    """The plan as a query that Spark runs."""
+    if isinstance(node, Opaque):
+        return node.sql
+    if isinstance(node, Union):
+        return "\nUNION ALL\n".join(_operand(entry) for entry in node.inputs)
+    if isinstance(node, SetOperation):
+        return f"{_operand(node.left)}\n{node.kind}\n{_operand(node.right)}"
+    return _block(node).text()
+
+
+def _operand(node: Node) -> str:
+    """One side of a set operation; brackets keep what belongs to the side on its side."""
+    return f"({sql(node)})"
+
+
+def _block(node: Node) -> _Block:
+    match node:
+        case Filter():
+            block = _opened(node.input)
+            return replace(block, where=(*block.where, _filled(node.condition, node.subs)))
+        case Project():
+            block = _Block(None) if node.input is None else _opened(node.input)
+            return replace(block, items=tuple(_filled_item(item, node.subs) for item in node.items))
+        case Aggregate():
+            return replace(
+                _opened(node.input),
+                items=tuple(_filled_item(item, node.subs) for item in node.items),
+                group=node.grouping or ", ".join(_filled(group, node.subs) for group in node.groups) or None,
+                having=None if node.having is None else _filled(node.having, node.subs),
+            )
+        case Distinct():
+            block = _block(node.input) if not isinstance(node.input, Union | SetOperation | Opaque) else _Block(_relation(node.input))
+            return replace(block if not block.cut else _Block(f"({block.text()})"), distinct=True)
+        case Order():
+            block = _block(node.input) if not isinstance(node.input, Union | SetOperation | Opaque) else _Block(_relation(node.input))
+            block = _Block(f"({block.text()})") if block.cut else block
+            return replace(block, order=tuple(_filled(key, node.subs) for key in node.keys), limit=node.limit, offset=node.offset)
+        case _:
+            return _Block(_relation(node))
+
+
+def _opened(node: Node) -> _Block:
+    """The block of an input that still takes a WHERE or a select list, nested if it is already complete."""
+    if isinstance(node, Union | SetOperation | Opaque):
+        return _Block(_relation(node))
+    block = _block(node)
+    return _Block(f"({block.text()})") if block.selected else block
+
+
+def _relation(node: Node) -> str:
+    """The plan as it stands after FROM."""
+    match node:
+        case Scan():
+            return quoted(node.name)
+        case Alias():
+            columns = f"({', '.join(quoted(name) for name in node.columns)})" if node.columns else ""
+            return f"{_relation(node.input)} AS {quoted(node.name)}{columns}"
+        case Join():
+            return _join(node)
+        case Generate():
+            return f"{_relation(node.input)} {node.text}"
+        case _:
+            return f"({sql(node)})"
+
+
+def _join(node: Join) -> str:
+    right = _relation(node.right)
+    if isinstance(node.right, Join):
+        right = f"({right})"
+    words = f"{_relation(node.left)} {_JOIN_WORDS[node.kind]} {'LATERAL ' if node.lateral else ''}{right}"
+    if node.using:
+        return f"{words} USING ({', '.join(quoted(name) for name in node.using)})"
+    return words if node.on is None else f"{words} ON {_filled(node.on, node.subs)}"
+
+
+def _filled(text: str, subs: tuple[Node, ...]) -> str:
+    for index, plan in enumerate(subs):
+        text = text.replace(f"__sub_{index}__", sql(plan))
+    return text
+
+
+def _filled_item(item: Item, subs: tuple[Node, ...]) -> Item:
+    return Item(_filled(item.text, subs), item.name)

@@ -1,0 +1,111 @@
+"""What `penstock explain` says of a view: the same cut and job that `run` uses, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.plan.cut import ALL_COLUMNS, Strategy
+from penstock.plan.declare import Declared, Stream
+from penstock.plan.shape import Shapes, window_of
+from penstock.plan.nodes import Aggregate, walk
+from penstock.plan.text import sql
+from penstock.share.jobs import Job, Member, jobs, outputs
+
+_COSTS = {
+    Strategy.STATELESS: "one pass over new rows; no state",
+    Strategy.INCREMENTAL: "one update of state per new row and window",
+    Strategy.KEPT: "as incremental below the cut; above it, each epoch costs the size of the kept rows, not of the history",
+    Strategy.ON_VIEW: "each epoch costs the size of the view it reads, not of the history",
+    Strategy.RECOMPUTE: "each epoch reads the whole history again: the cost grows with the stream",
+}
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """All that can be told about one view before it runs."""
+
+    view: str
+    job: str
+    strategy: str
+    reason: str
+    cut: str
+    above: str
+    key: tuple[str, ...] | None
+    output: str
+    stages: tuple[str, ...]
+    state: str
+    cost: str
+    guarantee: str
+    warnings: tuple[str, ...]
+
+    def __str__(self) -> str:
+        lines = [f"view {self.view}", f"  strategy   {self.strategy}: {self.reason}", f"  job        {self.job}", f"  output     {self.output}"]
+        lines.append(f"  key        {', '.join(self.key) if self.key else 'none' if self.key is None else 'one row'}")
+        lines += [f"  stages     {' -> '.join(self.stages)}", f"  state      {self.state}", f"  cost       {self.cost}", f"  delivery   {self.guarantee}"]
+        lines.append("  below the cut (Spark keeps it)" if self.above else "  runs as")
+        lines += [f"    {line}" for line in self.cut.splitlines()]
+        if self.above:
+            lines.append("  above the cut (evaluated each epoch)")
+            lines += [f"    {line}" for line in self.above.splitlines()]
+        lines += [f"  warning    {text}" for text in self.warnings]
+        return "\n".join(lines)
+
+
+def explain(declared: Declared, view: str | None = None) -> list[Explanation]:
+    """Explanations of one view, or of all in order of declaration."""
+    found = {member.name: _explain(member, job, declared) for job in jobs(declared) for member in job.members}
+    return [found[name] for name in declared.views if view is None or name == view]
+
+
+def _explain(member: Member, job: Job, declared: Declared) -> Explanation:
+    cut = member.cut
+    key = tuple(ALL_COLUMNS) if cut.visible_key == ALL_COLUMNS else cut.visible_key
+    warnings = []
+    if cut.strategy is Strategy.RECOMPUTE:
+        names = ", ".join(cut.streams)
+        warnings.append(f"every epoch reads all of {names} again; a GROUP BY below the part that needs all rows would let Penstock keep that instead")
+    return Explanation(
+        member.name,
+        job.name,
+        cut.strategy.value,
+        cut.reason,
+        sql(cut.lower),
+        sql(cut.upper) if cut.upper else "",
+        key,
+        outputs(member),
+        _stages(member, job),
+        _state(member, declared),
+        _COSTS[cut.strategy],
+        _guarantee(member),
+        tuple(warnings),
+    )
+
+
+def _stages(member: Member, job: Job) -> tuple[str, ...]:
+    read = ", ".join(job.streams)
+    above = {Strategy.KEPT: "kept rows -> upper plan", Strategy.ON_VIEW: f"rows of {member.cut.base} -> upper plan", Strategy.RECOMPUTE: "history -> plan"}
+    found = [f"source({read})", "decode", "eventtime" if job.cut.watermarked else "", "spark", above.get(member.cut.strategy, ""), "store"]
+    found += [f"sink({sink.name})" for sink in member.sinks]
+    return tuple(stage for stage in found if stage)
+
+
+def _state(member: Member, declared: Declared) -> str:
+    cut = member.cut
+    if cut.strategy is Strategy.STATELESS:
+        return "none"
+    if cut.strategy is Strategy.RECOMPUTE:
+        return "none: read again from the source"
+    if cut.strategy is Strategy.ON_VIEW:
+        return f"the rows of {cut.base}, in the results store"
+    shapes = Shapes(lambda name: isinstance(declared.declarations.get(name), Stream))
+    windows = [window_of(part) for part in walk(cut.lower) if isinstance(part, Aggregate) and shapes.reads_stream(part)]
+    streams = [declared.streams[name] for name in cut.streams]
+    if any(windows) and cut.watermarked and all(stream.event_time for stream in streams):
+        size = next(window.size or "the session's gap" for window in windows if window is not None)
+        return f"bounded: open windows of {size} plus lateness of {', '.join(str(stream.lateness or '0 seconds') for stream in streams)}"
+    return "one row per distinct key, never dropped: it grows with the number of keys"
+
+
+def _guarantee(member: Member) -> str:
+    store = "results store exactly-once" if member.stored else "no results store"
+    return "; ".join([store, *(f"{sink.name} {sink.options.get('delivery', 'default')}" for sink in member.sinks)])

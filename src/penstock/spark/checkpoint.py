@@ -1,0 +1,54 @@
+"""What a checkpoint says: which part of each source every epoch took, and when."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.errors import StateError
+from penstock.source import Span
+
+
+@dataclass(frozen=True)
+class LoggedEpoch:
+    """One file of Spark's offset log: the end of each source, in the order of the plan, and the batch's own clock."""
+
+    epoch: int
+    ends: tuple[str | None, ...]
+    time_ms: int
+    watermark_ms: int
+
+
+def last_epoch(folder: Path) -> int:
+    """The highest epoch in a log folder (`offsets` or `commits`); -1 if there is none."""
+    numbers = [int(entry.name) for entry in folder.glob("[0-9]*") if entry.name.isdigit()] if folder.is_dir() else []
+    return max(numbers, default=-1)
+
+
+def read_epoch(checkpoint: Path, epoch: int) -> LoggedEpoch:
+    """The offset log's entry for `epoch`; StateError naming the file if it is damaged or missing."""
+    path = checkpoint / "offsets" / str(epoch)
+    try:
+        version, metadata, *ends = path.read_text(encoding="utf-8").split("\n")
+        if version != "v1":
+            raise ValueError(f"unknown version {version!r}")
+        clock = json.loads(metadata)
+        return LoggedEpoch(epoch, tuple(None if end == "-" else end for end in ends), int(clock["batchTimestampMs"]), int(clock["batchWatermarkMs"]))
+    except (OSError, ValueError, KeyError) as error:
+        raise StateError(
+            f"{path} cannot be read: {error}",
+            hint="restore the checkpoint from a copy, or remove its folder to rebuild the view from history",
+        ) from error
+
+
+def span_of(checkpoint: Path, epoch: int, source: int, *, from_start: bool) -> Span:
+    """What the `source`-th source of the plan gave in `epoch`, or from the beginning up to its end."""
+    end = read_epoch(checkpoint, epoch).ends[source]
+    start = None if from_start or epoch == 0 else read_epoch(checkpoint, epoch - 1).ends[source]
+    return Span(start, end, checkpoint / "sources" / str(source))
+
+
+def source_order(occurrences: list[str], sources: int) -> list[str]:
+    """Stream names by the place of their source in the offset log; a stream read twice has one source or two."""
+    return occurrences if len(occurrences) == sources else list(dict.fromkeys(occurrences))

@@ -1,0 +1,73 @@
+"""Dead letters: counted by every job that reads a stream, fetched by position, kept once.
+
+The count of an epoch's bad records comes with its rows. Only where it is not zero the epoch's part of the source is read again,
+for the bad records and their positions; a position that is already kept is not counted twice.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from py4j.java_gateway import JavaObject
+from pyspark.sql import SparkSession
+
+from penstock.decode import locate_lines
+from penstock.sink.store import Store
+from penstock.spark.checkpoint import read_epoch, source_order, span_of
+from penstock.spark.frames import App, counter, dead
+
+
+class DeadLetters:
+    """The dead letters of the streams that one job reads."""
+
+    def __init__(self, desk: SparkSession, app: App, store: Store, checkpoint: Path, occurrences: tuple[str, ...]) -> None:
+        self._desk, self._app, self._store, self._checkpoint, self._occurrences = desk, app, store, checkpoint, occurrences
+        self.found = 0
+        self.rows = 0
+
+    def collect(self, execution: JavaObject, epoch: int) -> int:
+        """Keep the epoch's dead letters; how many rows the epoch took from its streams."""
+        taken = 0
+        metrics = execution.observedMetrics()
+        for stream in dict.fromkeys(self._occurrences):
+            counts = metrics.get(counter(stream))
+            if counts.isEmpty():
+                continue
+            taken += int(counts.get().getLong(0))
+            bad = int(counts.get().getLong(1))
+            if bad:
+                self._fetch(stream, epoch)
+        self.rows += taken
+        return taken
+
+    def _fetch(self, stream: str, epoch: int) -> None:
+        logged = read_epoch(self._checkpoint, epoch)
+        names = source_order(list(self._occurrences), len(logged.ends))
+        span = span_of(self._checkpoint, epoch, names.index(stream), from_start=False)
+        found = dead(self._desk, self._app, self._app.declared.streams[stream], span, now=f"timestamp_millis({logged.time_ms})").toArrow()
+        positions, reasons, records = (found[name].to_pylist() for name in ("position", "reason", "raw"))
+        raws = [record or b"" for record in records]
+        seen = datetime.now(UTC).isoformat()
+        self.found += self._store.add_dead(stream, list(zip(with_lines(positions, raws), reasons, raws, [seen] * len(raws), strict=True)))
+
+
+def with_lines(positions: list[str], records: list[bytes]) -> list[str]:
+    """Positions with the line added, where a reader told only the file."""
+    by_file: dict[str, list[int]] = {}
+    for index, position in enumerate(positions):
+        place = json.loads(position)
+        if "file" in place and "line" not in place:
+            by_file.setdefault(place["file"], []).append(index)
+    result = list(positions)
+    for file, indices in by_file.items():
+        for index, line in zip(indices, locate_lines(local_path(file), [records[index] for index in indices]), strict=True):
+            result[index] = json.dumps({**json.loads(positions[index]), "line": line}, ensure_ascii=False)
+    return result
+
+
+def local_path(file: str) -> str:
+    """A file's path from the name that Spark gives it."""
+    return unquote(urlsplit(file).path) if file.startswith("file:") else file

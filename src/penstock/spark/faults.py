@@ -1,0 +1,97 @@
+"""Spark's exceptions in the user's terms: their file, their line, their words."""
+
+from __future__ import annotations
+
+import re
+
+from penstock.errors import EngineError, NameFault, PenstockError, PlanFault, SourceError, SyntaxFault, TypeFault, UserError, Where, underline
+from penstock.plan.declare import View
+
+_CONDITION = re.compile(r"^\[([A-Z0-9_]+)(?:\.[A-Z0-9_]+)*\]\s*")
+_KINDS: tuple[tuple[str, type[UserError]], ...] = (
+    ("UNRESOLVED_COLUMN", NameFault),
+    ("UNRESOLVED_ROUTINE", NameFault),
+    ("UNRESOLVED_FIELD", NameFault),
+    ("FIELD_NOT_FOUND", NameFault),
+    ("TABLE_OR_VIEW_NOT_FOUND", NameFault),
+    ("AMBIGUOUS", NameFault),
+    ("PARSE_SYNTAX_ERROR", SyntaxFault),
+    ("DATATYPE_MISMATCH", TypeFault),
+    ("CAST_INVALID_INPUT", TypeFault),
+    ("INCOMPATIBLE", TypeFault),
+    ("NUM_COLUMNS_MISMATCH", TypeFault),
+    ("MISSING_AGGREGATION", PlanFault),
+)
+# Values in the data that the user's own expression cannot take: the SQL must change, so a restart would not help.
+_DATA = ("CAST_INVALID_INPUT", "DIVIDE_BY_ZERO", "ARITHMETIC_OVERFLOW", "INVALID_ARRAY_INDEX", "CANNOT_PARSE_TIMESTAMP", "NUMERIC_VALUE_OUT_OF_RANGE", "CAST_OVERFLOW")
+
+
+def in_users_words(error: Exception, view: View | None) -> PenstockError:
+    """`error` as one of ours; the excerpt underlines the part of the view's text that Spark complains of."""
+    if isinstance(error, PenstockError):
+        return error
+    text = _first_lines(str(error))
+    condition = _condition(error, text)
+    kind = next((kind for prefix, kind in _KINDS if condition.startswith(prefix)), None)
+    if kind is None and condition in _DATA:
+        kind = PlanFault
+    if kind is None and type(error).__name__ in ("AnalysisException", "ParseException"):
+        kind = PlanFault
+    message = _CONDITION.sub("", text)
+    hint = "use try_cast, nullif or a filter for values that do not fit" if condition in _DATA else None
+    if kind is not None:
+        where, excerpt = _place(error, view)
+        return kind(f"view `{view.name}`: {message}" if view else message, where=where, excerpt=excerpt, hint=hint)
+    if any(word in text for word in ("KafkaException", "TimeoutException", "org.apache.kafka", "UnknownTopicOrPartition")):
+        return SourceError(f"Kafka does not answer: {message}", hint="is the broker running, and does the topic exist? `penstock broker status`")
+    return EngineError(message or type(error).__name__, hint="the whole trace is in logs/spark.log of the state folder")
+
+
+def _condition(error: Exception, text: str) -> str:
+    """Spark's name for the condition; the innermost one when a streaming query wraps it."""
+    names = re.findall(r"\[([A-Z][A-Z0-9_]{3,})(?:\.[A-Z0-9_]+)*\]", str(error)[:20_000])
+    named = [name for name in names if name not in ("STREAM_FAILED", "FOREACH_BATCH_USER_FUNCTION_ERROR")]
+    getter = getattr(error, "getCondition", None) or getattr(error, "getErrorClass", None)
+    own = getter() if callable(getter) else None
+    if own and own not in ("STREAM_FAILED", "FOREACH_BATCH_USER_FUNCTION_ERROR"):
+        return str(own).split(".")[0]
+    return named[0] if named else ""
+
+
+def _first_lines(text: str) -> str:
+    """What Spark says before plans and stack traces begin."""
+    kept: list[str] = []
+    for line in text.splitlines():
+        if line.startswith(("\tat ", "'", "+-", "~", "=== ", "JVM stacktrace", "== SQL", "== DataFrame")) or "SQLSTATE" in line:
+            if "SQLSTATE" in line:
+                kept.append(re.sub(r"\s*SQLSTATE:.*", "", line))
+            break
+        kept.append(line)
+    wrapped = re.search(r"terminated with exception: (.*)", "\n".join(kept), re.DOTALL)
+    said = (wrapped.group(1) if wrapped else "\n".join(kept)).strip().rstrip(";").strip()
+    return said or (text.splitlines()[0] if text else "")
+
+
+def _place(error: Exception, view: View | None) -> tuple[Where | None, str | None]:
+    """The user's line for the fragment that Spark quotes: scalars reach Spark as they were written."""
+    if view is None or view.where is None:
+        return None, None
+    for fragment in _fragments(error):
+        at = view.text.find(fragment) if fragment else -1
+        if at >= 0:
+            line = view.where.line + view.text.count("\n", 0, at)
+            return Where(view.where.file, line), underline(view.text, at, at + len(fragment), view.where.line)
+    return view.where, None
+
+
+def _fragments(error: Exception) -> list[str]:
+    found: list[str] = []
+    contexts = getattr(error, "getQueryContext", None)
+    for context in contexts() if callable(contexts) else []:
+        try:
+            found.append(context.fragment())
+        except Exception:  # noqa: BLE001 - a DataFrame context has no fragment
+            continue
+    found += [name.replace("`", "") for name in re.findall(r"with name (`[^`]+`(?:\.`[^`]+`)*)", str(error))]
+    found += [name.replace("`", "") for name in re.findall(r"routine (`[^`]+`)", str(error))]
+    return [fragment.strip() for fragment in found]

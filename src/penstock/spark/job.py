@@ -1,0 +1,230 @@
+"""One job at work: the streaming query, and what happens in each of its epochs.
+
+An epoch runs the plan (so that Spark's state commits even when the epoch is a replay), writes all of its views in one
+transaction of the store, and only then delivers to the sinks.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Sequence
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from penstock.catalog import Incarnation
+from penstock.change import Change, Epoch
+from penstock.errors import StateError
+from penstock.plan.cut import KEPT, Strategy
+from penstock.share.jobs import Job, Member
+from penstock.sink.store import AlreadyCommitted, EpochWriter, Store
+from penstock.source import Span
+from penstock.spark import rows
+from penstock.spark.checkpoint import last_epoch, read_epoch, source_order, span_of
+from penstock.spark.deadletters import DeadLetters
+from penstock.spark.frames import App
+from penstock.spark.lower import encoded, open_lower
+from penstock.spark.outbox import Outbox
+from penstock.spark.upper import Upper, evaluate, open_upper, recompute
+
+log = logging.getLogger("penstock.spark")
+
+
+class StopRequested(Exception):
+    """Raised inside an epoch that must not begin: the current one is done and the job is to stop."""
+
+
+class JobRun:
+    """One attempt at running a job; a restart makes a new one."""
+
+    def __init__(self, spark: SparkSession, app: App, job: Job, store: Store, incarnation: Incarnation) -> None:
+        self._spark, self._app, self.job, self._store, self._life = spark.newSession(), app, job, store, incarnation
+        self._desk = spark.newSession()
+        self.failure: Exception | None = None
+        self._stopping = threading.Event()
+        self._started = threading.Event()
+        self._in_epoch = False
+        self.query: StreamingQuery | None = None
+        self._position = store.take_over(job.name, incarnation.name)
+        self._check_logs()
+        self._lower = open_lower(self._spark, app, job.members[0])
+        self._uppers: dict[str, Upper] = {}
+        schemas = self._open_views()
+        self._outbox = Outbox(app, job, incarnation.name, store, schemas)
+        self._dead = DeadLetters(self._desk, app, store, incarnation.checkpoint, self._lower.occurrences)
+
+    @property
+    def rows_taken(self) -> int:
+        return self._dead.rows
+
+    @property
+    def dead_found(self) -> int:
+        return self._dead.found
+
+    def _check_logs(self) -> None:
+        """commit log <= ledger <= offset log, or the state folder was tampered with."""
+        checkpoint, epoch = self._life.checkpoint, self._position.epoch
+        offsets, commits = last_epoch(checkpoint / "offsets"), last_epoch(checkpoint / "commits")
+        if not commits <= max(epoch, -1) <= offsets and any(member.stored for member in self.job.members):
+            raise StateError(
+                f"job `{self.job.name}`: the store has epoch {epoch}, but {checkpoint} has committed {commits} and planned {offsets}",
+                hint=f"restore both from the same copy, or remove {checkpoint} to rebuild the view from history",
+            )
+
+    def _open_views(self) -> dict[str, str]:
+        """Analyse the uppers, remember every view's columns; the columns of each view by name."""
+        schemas: dict[str, str] = {}
+        for member in self.job.members:
+            columns = self._columns_of(member, schemas)
+            schemas[member.name] = columns
+            if member.stored:
+                self._store.put_schema(member.name, columns, member.key)
+        return schemas
+
+    def _columns_of(self, member: Member, schemas: dict[str, str]) -> str:
+        if member.cut.strategy is Strategy.RECOMPUTE:
+            return rows.ddl(recompute_schema(self._desk, self._app, member))
+        if member.cut.upper is None:
+            return rows.ddl(self._lower.columns, self._lower.visible)
+        base = member.cut.base
+        name, ddl = (KEPT, rows.ddl(self._lower.columns)) if base is None else (base, schemas[base])
+        upper = open_upper(self._desk, self._app, member, name, ddl)
+        self._uppers[member.name] = upper
+        return rows.ddl(upper.columns)
+
+    def start(self, *, drain: bool) -> StreamingQuery:
+        """Deliver what a crash left undelivered, then start the streaming query."""
+        self._outbox.deliver()
+        writer = encoded(self._lower, self._part_columns()).writeStream.foreachBatch(self._epoch).outputMode(self.job.cut.mode)
+        writer = writer.option("checkpointLocation", self._life.checkpoint.as_uri())
+        trigger = str(self.job.members[0].view.options.get("trigger") or self._app.settings.text("trigger"))
+        if drain or trigger == "once":
+            writer = writer.trigger(availableNow=True)
+        elif trigger:
+            writer = writer.trigger(processingTime=trigger)
+        self.query = writer.start()
+        self._started.set()
+        return self.query
+
+    def _part_columns(self) -> tuple[str, ...]:
+        """The kept columns by which the upper plan is evaluated piecemeal."""
+        upper = self._uppers.get(self.job.members[0].name)
+        return tuple(upper.local.values()) if upper is not None else ()
+
+    def _epoch(self, frame: DataFrame, number: int) -> None:
+        if self._stopping.is_set():
+            raise StopRequested
+        self._in_epoch = True
+        try:
+            table = frame.toArrow()
+            self._started.wait()
+            counts = self._dead.collect(self._observed_plan(), number)
+            try:
+                self._commit(table, number, counts > 0)
+            except AlreadyCommitted:
+                log.info("epoch %d of %s is a replay of what is already stored", number, self.job.name)
+            self._outbox.deliver()
+        except Exception as error:
+            self.failure = error
+            raise
+        finally:
+            self._in_epoch = False
+
+    def _observed_plan(self) -> object:
+        assert self.query is not None
+        return self.query._jsq.streamingQuery().lastExecution()  # type: ignore[attr-defined]
+
+    def _commit(self, table: pa.Table, number: int, has_input: bool) -> None:
+        first = self._position.epoch < 0 and number == 0
+        owner = self.job.members[0]
+        if not owner.stored:
+            changes = [Change("+", None, str(row)) for row in table["__row"].to_pylist()]
+            self._outbox.pass_on(Epoch(owner.name, self._life.name, number, changes))
+        with self._store.open_epoch(self.job.name, self._life.name, self._position.fence, number) as writer:
+            if first:
+                self._forget(writer)
+            if owner.stored:
+                self._write(writer, table, number, first or has_input or table.num_rows > 0)
+
+    def _forget(self, writer: EpochWriter) -> None:
+        """A new incarnation begins: its rows replace those of the last one in this very epoch."""
+        for member in self.job.members:
+            writer.reset(member.name)
+            writer.reset(kept_name(member))
+
+    def _write(self, writer: EpochWriter, table: pa.Table, number: int, changed: bool) -> None:
+        owner = self.job.members[0]
+        if owner.cut.strategy is Strategy.RECOMPUTE:
+            if changed:
+                found = recompute(self._desk, self._app, owner.cut.lower, self._spans(number), self._clock(number))
+                writer.replace(owner.name, [(None, row) for row in found])
+        elif owner.cut.upper is None:
+            self._put(writer, owner, owner.name, table, logged=True)
+        else:
+            self._put(writer, owner, kept_name(owner), table, logged=False)
+            if changed:
+                parts = list(dict.fromkeys(table["__part"].to_pylist())) if self._part_columns() else None
+                self._evaluate(writer, owner, kept_name(owner), parts)
+        for member in self.job.members[1:]:
+            if changed:
+                assert member.cut.base is not None
+                self._evaluate(writer, member, member.cut.base)
+
+    def _evaluate(self, writer: EpochWriter, member: Member, source: str, parts: list[str] | None = None) -> None:
+        """Evaluate a member's upper plan over the rows of `source`, or only over the `parts` that this epoch touched."""
+        upper = self._uppers[member.name]
+        found = evaluate(self._desk, upper, writer.rows(source, parts))
+        new = [(None, row) for row in found["row"].to_pylist()]
+        writer.replace(member.name, new, part=found["part"].to_pylist(), parts=parts, ordered=upper.ordered and parts is None)
+
+    def _put(self, writer: EpochWriter, member: Member, name: str, table: pa.Table, *, logged: bool) -> None:
+        """The streaming query's rows of this epoch, as they come: added, or put and removed by key."""
+        lines: Sequence[str] = table["__row"].to_pylist()
+        if member.cut.keys is None:
+            writer.append(name, lines, parts=table["__part"].to_pylist(), log=logged)
+            return
+        keys, keeps = table["__key"].to_pylist(), table["__keep"].to_pylist()
+        pairs = [(key, row) for key, row, keep in zip(keys, lines, keeps, strict=True) if keep]
+        parts = [part for part, keep in zip(table["__part"].to_pylist(), keeps, strict=True) if keep]
+        gone = [key for key, keep in zip(keys, keeps, strict=True) if not keep]
+        keyed = member.cut.visible_key is not None or not logged
+        (writer.upsert if keyed else writer.upsert_bag)(name, pairs, gone, parts=parts, log=logged)
+
+    def _spans(self, number: int) -> dict[str, Span]:
+        logged = read_epoch(self._life.checkpoint, number)
+        names = source_order(list(self._lower.occurrences), len(logged.ends))
+        return {name: span_of(self._life.checkpoint, number, index, from_start=True) for index, name in enumerate(names)}
+
+    def _clock(self, number: int) -> str:
+        return f"timestamp_millis({read_epoch(self._life.checkpoint, number).time_ms})"
+
+    def stop(self, timeout_s: float) -> None:
+        """Let the current epoch finish, then stop; past the timeout, stop at once."""
+        self._stopping.set()
+        deadline = time.monotonic() + timeout_s
+        query = self.query
+        while query is not None and query.isActive and time.monotonic() < deadline:
+            if not self._in_epoch and not query.status["isTriggerActive"]:
+                break
+            time.sleep(0.05)
+        if query is not None and query.isActive:
+            query.stop()
+        self._outbox.close()
+
+
+def kept_name(member: Member) -> str:
+    """The name under which a view's kept rows stand in the store."""
+    return f"{KEPT}:{member.name}"
+
+
+def recompute_schema(desk: SparkSession, app: App, member: Member) -> object:
+    """The columns of a recomputed view, by analysing its plan over the sources as they are."""
+    from penstock.spark.frames import plan_frame, register_history
+
+    register_history(desk, app, member.cut.lower, {})
+    columns = plan_frame(desk, member.cut.lower).schema
+    rows.check_names(columns, member.name)
+    return columns

@@ -1,0 +1,71 @@
+"""The part of a plan that runs as the streaming query, and how its rows are told apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from penstock.plan.cut import ALL_COLUMNS, KEEP, Strategy
+from penstock.plan.nodes import Item, Node, Project, Scan, Union, walk
+from penstock.share.jobs import Member
+from penstock.spark import rows
+from penstock.spark.frames import App, plan_frame, register_live
+
+
+@dataclass(frozen=True)
+class Lower:
+    """A streaming DataFrame, and what is known of its columns."""
+
+    member: Member
+    frame: DataFrame
+    visible: tuple[str, ...]
+    occurrences: tuple[str, ...]
+
+    @property
+    def columns(self) -> StructType:
+        return self.frame.schema
+
+
+def open_lower(spark: SparkSession, app: App, member: Member) -> Lower:
+    """Compile the job's own plan over live streams."""
+    cut = member.cut
+    plan = ticker(cut.streams) if cut.strategy is Strategy.RECOMPUTE else cut.lower
+    register_live(spark, app, plan, watermarked=cut.watermarked)
+    frame = plan_frame(spark, plan)
+    rows.check_names(frame.schema, member.name)
+    occurrences = tuple(part.name for part in walk(plan) if isinstance(part, Scan) and part.name in app.declared.streams)
+    return Lower(member, frame, tuple(rows.visible(frame.columns)), occurrences)
+
+
+def encoded(lower: Lower, part_columns: tuple[str, ...]) -> DataFrame:
+    """`__key`, `__row`, `__keep` and `__part` of every row: what an epoch writes."""
+    columns, cut = lower.columns, lower.member.cut
+    row = rows.as_json(columns, columns.names if cut.upper is not None else lower.visible)
+    return lower.frame.selectExpr(
+        f"{_key(lower.member, columns, row)} AS __key",
+        f"{row} AS __row",
+        f"{_keep(columns.names)} AS __keep",
+        f"{rows.as_json(columns, part_columns)} AS __part",
+    )
+
+
+def ticker(streams: tuple[str, ...]) -> Node:
+    """A plan that only takes note of new rows: where everything is computed from history."""
+    ticks: tuple[Node, ...] = tuple(Project(Scan(name), (Item("1", "tick"),)) for name in streams)
+    return ticks[0] if len(ticks) == 1 else Union(ticks)
+
+
+def _key(member: Member, columns: StructType, row: str) -> str:
+    keys = member.cut.keys
+    if keys is None:
+        return "cast(NULL AS STRING)"
+    if keys == ALL_COLUMNS:
+        return row
+    return rows.as_json(columns, keys, member.key if member.cut.upper is None and member.key is not None else None)
+
+
+def _keep(names: list[str]) -> str:
+    flags = [name for name in names if name.startswith(KEEP)]
+    return " AND ".join(flags) if flags else "true"

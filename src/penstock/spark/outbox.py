@@ -1,0 +1,83 @@
+"""Delivery: every sink of a job gets the epochs that the store has and the sink has not, in order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.change import Epoch
+from penstock.plan.declare import Emit
+from penstock.share.jobs import Job, Member
+from penstock.sink.delivery import SinkWriter, open_sink
+from penstock.sink.store import Store
+from penstock.spark.frames import App
+
+
+@dataclass
+class Outlet:
+    """A sink, the view it delivers, and how far it is."""
+
+    name: str
+    member: Member
+    writer: SinkWriter
+    position: int
+    own_ledger: bool
+
+
+class Outbox:
+    """The sinks of one job."""
+
+    def __init__(self, app: App, job: Job, incarnation: str, store: Store, schemas: dict[str, str]) -> None:
+        self._store, self._incarnation = store, incarnation
+        self._keep_epochs = app.settings.number("changes_kept_epochs")
+        self._members = job.members
+        self._outlets = [self._open(app, member, sink.name, schemas[member.name]) for member in job.members for sink in member.sinks]
+
+    def _open(self, app: App, member: Member, name: str, ddl: str) -> Outlet:
+        sink = app.declared.sinks[name]
+        writer = open_sink(
+            name,
+            member.name,
+            app.options(sink.options),
+            ddl,
+            member.key,
+            append_only=member.append_only,
+            complete=member.view.emit is Emit.COMPLETE,
+            folder=app.declared.folder,
+        )
+        own = writer.position(self._incarnation)
+        position = self._store.delivered(name, self._incarnation) if own is None else own
+        return Outlet(name, member, writer, position, own is not None)
+
+    def deliver(self) -> None:
+        """Bring every sink up to the newest epoch of its view; trim what all of them have."""
+        for outlet in self._outlets:
+            if outlet.member.stored:
+                self._catch_up(outlet)
+        for member in self._members:
+            if member.stored:
+                positions = [outlet.position for outlet in self._outlets if outlet.member is member]
+                self._store.trim(member.name, self._keep_epochs, min(positions) + 1 if positions else 2**62)
+
+    def _catch_up(self, outlet: Outlet) -> None:
+        for epoch in self._store.epochs(outlet.member.name, outlet.position, self._incarnation):
+            if outlet.member.view.emit is Emit.COMPLETE:
+                outlet.writer.deliver_complete(epoch, list(self._store.rows(outlet.member.name)))
+            else:
+                outlet.writer.deliver(epoch)
+            self._confirm(outlet, epoch.epoch)
+
+    def pass_on(self, epoch: Epoch) -> None:
+        """An epoch of a view that keeps no store goes straight to its sinks."""
+        for outlet in self._outlets:
+            if outlet.member.name == epoch.view and outlet.position < epoch.epoch:
+                outlet.writer.deliver(epoch)
+                self._confirm(outlet, epoch.epoch)
+
+    def _confirm(self, outlet: Outlet, epoch: int) -> None:
+        outlet.position = epoch
+        if not outlet.own_ledger:
+            self._store.set_delivered(outlet.name, self._incarnation, epoch)
+
+    def close(self) -> None:
+        for outlet in self._outlets:
+            outlet.writer.close()

@@ -1,0 +1,144 @@
+"""The engine's verbs done by Spark: one session, one store, one state folder, held by one process at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TextIO
+
+from pyspark.sql import DataFrame, SparkSession
+
+from penstock.catalog import Catalog
+from penstock.change import Rows
+from penstock.errors import StateError
+from penstock.plan.declare import View
+from penstock.plan.nodes import Node, names_read
+from penstock.schema import Column, Schema
+from penstock.share.jobs import jobs
+from penstock.share.progress import Progress
+from penstock.sink.ddl import columns
+from penstock.sink.store import Store
+from penstock.spark import rows
+from penstock.spark.faults import in_users_words
+from penstock.spark.frames import App, plan_frame, register_history
+from penstock.spark.job import JobRun
+from penstock.spark.session import open_session, stop_session
+from penstock.spark.supervisor import Guard, supervise
+
+_DEAD_COLUMNS = Schema((Column("position", "string"), Column("reason", "string"), Column("raw", "string"), Column("seen_at", "string")))
+
+
+class SparkRunner:
+    """Opens Spark when it is first needed and the results store when it is first asked."""
+
+    def __init__(self, app: App, open_store: Callable[[], Store], *, session: SparkSession | None = None) -> None:
+        self._app = app
+        self._open_store = open_store
+        self._given = session
+        self._session: SparkSession | None = session
+        self._store: Store | None = None
+
+    def _spark(self) -> SparkSession:
+        if self._session is None:
+            kafka = any(str(item.options.get("connector")) == "kafka" for item in self._app.declared.streams.values())
+            self._session = open_session(self._app.settings, self._app.state, app_name=f"penstock {self._app.declared.name}", needs_kafka=kafka)
+        return self._session
+
+    def _results(self) -> Store:
+        if self._store is None:
+            self._store = self._open_store()
+        return self._store
+
+    def evaluate(self, plan: Node, view: View | None) -> Rows:
+        desk = self._spark().newSession()
+        try:
+            register_history(desk, self._app, plan, {})
+            self._register_kept(desk, plan)
+            frame = plan_frame(desk, plan)
+            rows.check_names(frame.schema, view.name if view else "query")
+            return Rows(rows.schema_of(frame.schema), self._lines(frame, view))
+        except Exception as error:
+            raise in_users_words(error, view) from error
+
+    def _lines(self, frame: DataFrame, view: View | None) -> Iterator[str]:
+        """Rows as they are asked for, one partition of results at a time, so that a large answer needs little memory."""
+        lines = frame.selectExpr(f"{rows.as_json(frame.schema, frame.columns)} AS r")
+        try:
+            for row in lines.toLocalIterator(prefetchPartitions=True):
+                yield row.r
+        except Exception as error:
+            raise in_users_words(error, view) from error
+
+    def _register_kept(self, desk: SparkSession, plan: Node) -> None:
+        for name in names_read(plan):
+            if name in self._app.declared.views:
+                found = self._results().schema(name)
+                assert found is not None
+                rows.from_json(desk, list(self._results().rows(name)), found[0]).createOrReplaceTempView(name)
+
+    def kept(self, view: str) -> Rows | None:
+        if not self._has_results():
+            return None
+        found = self._results().schema(view)
+        return None if found is None else Rows(columns(found[0]), self._results().rows(view))
+
+    def _has_results(self) -> bool:
+        return self._store is not None or bool(self._app.settings.text("store")) or (self._app.state / "results.db").exists()
+
+    def dead(self, stream: str) -> Rows:
+        if not self._has_results():
+            return Rows(_DEAD_COLUMNS, iter(()))
+        found = self._results().dead(stream)
+        lines = (json.dumps({"position": row.position, "reason": row.reason, "raw": row.raw.decode("utf-8", "replace"), "seen_at": row.seen_at}, ensure_ascii=False) for row in found)
+        return Rows(_DEAD_COLUMNS, lines)
+
+    def run(self, *, drain: bool, stop: threading.Event, report: Callable[[list[Progress]], None]) -> None:
+        with _Lock(self._app.state):
+            spark, store, catalog = self._spark(), self._results(), Catalog(self._app.state)
+            guards = [
+                Guard(job, lambda life, job=job: JobRun(spark, self._app, job, store, life), catalog, self._app.settings, stop)  # type: ignore[misc]
+                for job in jobs(self._app.declared)
+            ]
+            if guards:
+                supervise(guards, drain=drain, stop=stop, report=report)
+        failed = next((guard.error for guard in guards if guard.error is not None), None)
+        if failed is not None:
+            raise failed
+
+    def close(self) -> None:
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+        if self._session is not None and self._given is None:
+            stop_session()
+            self._session = None
+
+
+class _Lock:
+    """One process at a time runs an app from a state folder."""
+
+    def __init__(self, state: Path) -> None:
+        self._path = state / "lock"
+        self._file: TextIO | None = None
+
+    def __enter__(self) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = self._path.open("a+", encoding="utf-8")
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._file.seek(0)
+            holder = self._file.read().strip() or "another process"
+            self._file.close()
+            raise StateError(f"{self._path.parent} is in use by {holder}", hint="stop it, or choose another state folder with --state") from None
+        self._file.truncate(0)
+        self._file.write(f"process {os.getpid()}")
+        self._file.flush()
+
+    def __exit__(self, *exc: object) -> None:
+        if self._file is not None:
+            self._file.close()

@@ -1,0 +1,106 @@
+"""Keeps jobs running: one thread each, restarted with a growing wait when they fail, stopped together.
+
+A mistake of the user's, or another driver's fence, ends a job at once: a restart would fail again. The other jobs go on.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from penstock.catalog import Catalog, Incarnation
+from penstock.errors import FencedError, PenstockError, StateError, UserError
+from penstock.share.jobs import Job
+from penstock.share.progress import Progress
+from penstock.spark.faults import in_users_words
+from penstock.spark.job import JobRun, StopRequested
+from penstock.spark.measure import measured
+from penstock.settings import Settings
+
+log = logging.getLogger("penstock.spark")
+_LONGEST_WAIT_S = 60.0
+_FINAL = (UserError, FencedError, StateError)
+
+
+@dataclass
+class Guard:
+    """One job under supervision."""
+
+    job: Job
+    open_run: Callable[[Incarnation], JobRun]
+    catalog: Catalog
+    settings: Settings
+    stop: threading.Event
+    progress: Progress = field(init=False)
+    error: PenstockError | None = None
+
+    def __post_init__(self) -> None:
+        self.progress = Progress(self.job.name, tuple(member.name for member in self.job.members))
+
+    def run(self, *, drain: bool) -> None:
+        """Run the job until it is drained, stopped, or given up."""
+        failures = 0
+        while not self.stop.is_set():
+            began = time.monotonic()
+            error = self._attempt(drain)
+            if error is None:
+                self.progress = replace(self.progress, status="stopped" if self.stop.is_set() else "done", detail="", rows_per_s=0.0)
+                return
+            failures = 1 if time.monotonic() - began > 2 * _LONGEST_WAIT_S else failures + 1
+            if isinstance(error, _FINAL) or failures > self.settings.number("restarts_max"):
+                self._give_up(error)
+                return
+            wait = min(self.settings.seconds("restart_backoff_s") * 2 ** (failures - 1), _LONGEST_WAIT_S)
+            log.warning("job %s failed and is started again in %.0f s: %s", self.job.name, wait, error)
+            self.progress = replace(self.progress, status="restarting", detail=str(error).splitlines()[0], restarts=self.progress.restarts + 1)
+            self.stop.wait(wait)
+        self.progress = replace(self.progress, status="stopped")
+
+    def _give_up(self, error: PenstockError) -> None:
+        self.error = error
+        log.error("job %s is given up: %s", self.job.name, error)
+        self.progress = replace(self.progress, status="failed", detail=str(error).splitlines()[0], rows_per_s=0.0)
+
+    def _attempt(self, drain: bool) -> PenstockError | None:
+        """One run of the job; the error that ended it, None when it ended as it should."""
+        run: JobRun | None = None
+        try:
+            run = self.open_run(self.catalog.incarnation(self.job.name, self.job.fingerprint))
+            query = run.start(drain=drain)
+            self.progress = replace(self.progress, status="running", detail="")
+            while query.isActive and not self.stop.is_set():
+                query.awaitTermination(0.2)
+                self.progress = measured(self.progress, run)
+            self.progress = measured(self.progress, run)
+            if self.stop.is_set():
+                run.stop(self.settings.seconds("stop_timeout_s"))
+                return None
+            failed = query.exception()
+            if failed is None:
+                return None
+            raise run.failure or failed
+        except StopRequested:
+            return None
+        except Exception as error:  # noqa: BLE001 - whatever ended the job is told in the user's words
+            if self.stop.is_set():
+                return None
+            log.debug("job %s", self.job.name, exc_info=True)
+            return in_users_words(error, self.job.members[0].view)
+        finally:
+            if run is not None and not self.stop.is_set():
+                run.stop(0)
+
+
+def supervise(guards: list[Guard], *, drain: bool, stop: threading.Event, report: Callable[[list[Progress]], None], every_s: float = 0.5) -> None:
+    """Run all jobs; returns when each is done, stopped or given up. Reports along the way."""
+    threads = [threading.Thread(target=guard.run, kwargs={"drain": drain}, name=f"job {guard.job.name}", daemon=True) for guard in guards]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        report([guard.progress for guard in guards])
+        for thread in threads:
+            thread.join(every_s / len(threads))
+    report([guard.progress for guard in guards])
