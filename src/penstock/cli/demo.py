@@ -11,7 +11,7 @@ import typer
 
 from penstock.cli import live, new, rows
 from penstock.cli.options import LogJson, Set, Verbose, opened, option
-from penstock.cli.run import attend
+from penstock.cli.run import Watch, attend
 from penstock.errors import AppFault, StateError
 
 if TYPE_CHECKING:
@@ -51,13 +51,14 @@ def demo(
     on_terminal = sys.stderr.isatty() and sys.stdout.isatty() and not log_json
     limit = seconds if seconds is not None or on_terminal else _UNATTENDED_S
     with opened(folder, kept, settings, log_json, verbose) as engine:
-        if on_terminal:
-            from penstock.cli.dashboard import Dashboard
+        watch = _dashboard(engine) if on_terminal else live.LineWatch(log_json)
+        summary(engine, attend(engine, watch, drain=False, over=lambda progress, elapsed: _over(progress, elapsed, limit)))
 
-            last = attend(engine, Dashboard(engine), drain=False, over=lambda progress, elapsed: _over(progress, elapsed, limit))
-        else:
-            last = attend(engine, live.LineWatch(), drain=False, over=lambda progress, elapsed: _over(progress, elapsed, limit))
-        summary(engine, last)
+
+def _dashboard(engine: Engine) -> Watch:
+    from penstock.cli.dashboard import Dashboard
+
+    return Dashboard(engine)
 
 
 def _over(progress: list[Progress], elapsed_s: float, limit_s: float | None) -> bool:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
+
+from penstock.cli.logs import JsonLines
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -28,16 +31,16 @@ _COLOURS = {
 }
 
 
-def watch(title: str, as_lines: bool) -> Watch:
-    """A watch for this process's stderr."""
-    return LineWatch() if as_lines else TableWatch(title)
+def watch(title: str, log_json: bool) -> Watch:
+    """A watch for this process's stderr: a table on a terminal, lines elsewhere, JSON lines where the log is JSON."""
+    return TableWatch(title) if sys.stderr.isatty() and not log_json else LineWatch(as_json=log_json)
 
 
 class LineWatch:
     """One line per view every five seconds, and at once when a job's status changes or it is restarted."""
 
-    def __init__(self, every_s: float = _LINES_EVERY_S) -> None:
-        self._every_s = every_s
+    def __init__(self, as_json: bool = False) -> None:
+        self._as_json = as_json
         self._shown_s = 0.0
         self._known: dict[str, tuple[str, int]] = {}
 
@@ -48,18 +51,23 @@ class LineWatch:
         return None
 
     def say(self, message: str) -> None:
-        sys.stderr.write(f"{_clock()} {message}\n")
-        sys.stderr.flush()
+        self._write(message, {})
 
     def show(self, progress: list[Progress], elapsed_s: float) -> None:
-        due = elapsed_s - self._shown_s >= self._every_s
+        due = elapsed_s - self._shown_s >= _LINES_EVERY_S
         for job in progress:
             news = (job.status, job.restarts)
             if due or self._known.get(job.job) != news:
                 self._known[job.job] = news
-                self.say(line(job))
+                self._write(line(job), {"job": job.job, "view": ", ".join(job.views)})
         if due:
             self._shown_s = elapsed_s
+
+    def _write(self, message: str, whose: dict[str, str]) -> None:
+        record = {"name": "penstock.spark", "levelno": logging.INFO, "levelname": "INFO", "msg": message, **whose}
+        text = JsonLines().format(logging.makeLogRecord(record)) if self._as_json else f"{_clock()} {message}"
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()
 
 
 class TableWatch:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -45,14 +44,13 @@ def run(
     from penstock.cli import live
 
     with opened(app, state, settings, log_json, verbose) as engine:
-        watch = live.watch(engine.declared.name, as_lines=log_json or not sys.stderr.isatty())
-        attend(engine, watch, drain, lambda _progress, elapsed: seconds is not None and elapsed >= seconds)
+        attend(engine, live.watch(engine.declared.name, log_json), drain, lambda _progress, elapsed: seconds is not None and elapsed >= seconds)
 
 
 def attend(engine: Engine, watch: Watch, drain: bool, over: Callable[[list[Progress], float], bool]) -> list[Progress]:
     """Runs the engine until it has drained, `over(progress, elapsed seconds)` holds or somebody stops it; gives the last progress seen.
 
-    What the engine raises is raised here.
+    Spark has ended when this returns; kept results can still be read. What the engine raises is raised here.
     """
     latest: list[Progress] = []
     raised: list[BaseException] = []
@@ -78,6 +76,8 @@ def attend(engine: Engine, watch: Watch, drain: bool, over: Callable[[list[Progr
                 watch.show(list(latest), elapsed)
                 if not stopping.event.is_set() and over(list(latest), elapsed):
                     stopping.ask(f"{elapsed:.0f} seconds are over")
+            # Closed here, so that the signals and the time limit hold until Spark is gone.
+            engine.close()
             if raised:
                 raise raised[0]
     return latest

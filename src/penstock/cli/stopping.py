@@ -27,6 +27,7 @@ class Stopping:
         self.event = threading.Event()
         self._say = say
         self._within_s = within_s
+        self._limit: threading.Timer | None = None
 
     def ask(self, why: str) -> None:
         """Finish the current batch and stop; what takes longer than allowed is cut off and repeated by the next run."""
@@ -34,9 +35,9 @@ class Stopping:
             return
         self.event.set()
         self._say(f"{why}: finishing the current batch")
-        limit = threading.Timer(self._within_s, lambda: self._leave(0, "the batch took too long; the next run repeats it"))
-        limit.daemon = True
-        limit.start()
+        self._limit = threading.Timer(self._within_s, lambda: self._leave(0, "the batch took too long; the next run repeats it"))
+        self._limit.daemon = True
+        self._limit.start()
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
         if self.event.is_set():
@@ -53,11 +54,13 @@ class Stopping:
 
     @contextmanager
     def listening(self) -> Iterator[Stopping]:
-        """Takes the signals for as long as the block runs."""
+        """Takes the signals for as long as the block runs; the time limit of a stop ends with it."""
         before = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
         try:
             yield self
         finally:
+            if self._limit is not None:
+                self._limit.cancel()
             for number, handler in before.items():
                 signal.signal(number, handler)
 

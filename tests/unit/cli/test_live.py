@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from dataclasses import replace
 
 import pytest
@@ -70,3 +71,12 @@ def test_before_the_first_report_the_table_says_what_is_being_done() -> None:
     out = io.StringIO()
     Console(file=out, width=100).print(TableWatch("shop").drawn([], 3.0))
     assert out.getvalue().splitlines() == ["shop  3 s", "starting Spark"]
+
+
+def test_where_the_log_is_json_progress_is_json_too(capsys: pytest.CaptureFixture[str]) -> None:
+    watch = LineWatch(as_json=True)
+    watch.show([JOB], 0.0)
+    watch.say("100% done")
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert [(line["stage"], line.get("job")) for line in lines] == [("spark", "j1"), ("spark", None)]
+    assert lines[1]["message"] == "100% done"
