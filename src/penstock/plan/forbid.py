@@ -66,10 +66,10 @@ def forbid_query(passage: Passage, low: int, high: int) -> None:
         _path(passage, index, high)
 
 
-def relation_fault(passage: Passage, low: int, high: int) -> UserError:
+def relation_fault(passage: Passage, low: int, high: int, name: str | None = None) -> UserError:
     """The fault for a relation that is not one plain name."""
     hint = "declare it with CREATE STREAM or CREATE TABLE and use that name: names have one part"
-    return passage.fault(f"`{passage.slice(low, high)}` lies outside the app", low, high, hint, ForbiddenFault)
+    return passage.fault(f"`{name or passage.slice(low, high)}` lies outside the app", low, high, hint, ForbiddenFault)
 
 
 def table_function(passage: Passage, index: int, high: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from penstock.errors import PlanFault
 from penstock.plan import tumble
 from penstock.plan.forbid import relation_fault, table_function
+from penstock.plan.grammar import tables
 from penstock.plan.nodes import Alias, Generate, Join, Node, Opaque, Scan
 from penstock.plan.passage import Passage
 from penstock.plan.reading import NotUnderstood, Reading
@@ -30,7 +31,7 @@ def from_clause(reading: Reading, low: int, high: int, bare: bool = False) -> No
     assert node is not None  # split gives at least one range
     while end < high:
         stop = next((index for index in passage.top(end + 2, high) if _lateral_view(passage, index, high)), high)
-        if any(passage.word(index, stop, *_BEYOND) for index in passage.top(end, stop)):
+        if any(passage.word(index, stop, *_BEYOND, "select") for index in range(end, stop)):
             raise NotUnderstood
         node = Generate(node, passage.slice(end, stop), where=passage.where(end))
         end = stop
@@ -174,7 +175,8 @@ def _named(reading: Reading, low: int, high: int) -> tuple[Node, int]:
     if passage.is_op(low + 1, high, "("):
         table_function(passage, low, high)
         close = passage.close(low + 1, high)
-        return Opaque(f"SELECT * FROM {passage.slice(low, close + 1)}", (), where=passage.where(low)), close + 1
+        text = f"SELECT * FROM {passage.slice(low, close + 1)}"
+        return Opaque(text, _single(tables(text)), where=passage.where(low)), close + 1
     if passage.is_op(low + 1, high, "."):
         end = low + 1
         while passage.is_op(end, high, "."):
@@ -195,7 +197,12 @@ def _values(passage: Passage, low: int, high: int) -> tuple[Node, int]:
         and not (at > low + 1 and passage.tokens[at].is_name and passage.is_op(at - 1, high, ")"))
     ):
         at = passage.close(at, high) + 1 if passage.is_op(at, high, "(") else at + 1
-    return Opaque(passage.slice(low, at), (), where=passage.where(low)), at
+    text = passage.slice(low, at)
+    return Opaque(text, _single(tables(text)), where=passage.where(low)), at
+
+
+def _single(names: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
+    return tuple(parts[0] for parts in names if len(parts) == 1)
 
 
 def _watermark(reading: Reading, node: Node, low: int, high: int) -> int:

@@ -127,8 +127,11 @@ def _fault(message: str, text: str, start: int, end: int, hint: str | None, file
     return SyntaxFault(message, where=where, excerpt=underline(text, start, end, first_line), hint=hint)
 
 
-def validate_select(text: str, file: str = "SQL", first_line: int = 1, shown: str | None = None) -> None:
-    """Raise SyntaxFault, with the place underlined in `shown` (of the same offsets), unless `text` is one well-formed SELECT."""
+def validate_select(text: str, file: str = "SQL", first_line: int = 1, shown: str | None = None) -> tuple[tuple[str, ...], ...]:
+    """The relations that `text` reads, each as the parts of its name.
+
+    SyntaxFault, with the place underlined in `shown` (of the same offsets), unless it is one well-formed SELECT.
+    """
     shown = text if shown is None else shown
     found = tokens(text)
     for token in found:
@@ -149,16 +152,21 @@ def validate_select(text: str, file: str = "SQL", first_line: int = 1, shown: st
     if len(statements) != 1 or not isinstance(statements[0], exp.Query | exp.Values | exp.Subquery | exp.Table):
         end = found[0].end if found else 0
         raise _fault("a query begins with SELECT or WITH", shown, 0, end, None, file, first_line)
+    return _relations(statements, found)
 
 
 def tables(text: str) -> tuple[tuple[str, ...], ...]:
-    """The relations that a query of any shape reads, each as the parts of its name; none if it does not parse."""
+    """The same relations; none if the query does not parse."""
     found = tokens(text)
-    starts = {token.start: token for token in found}
     try:
         trees = parse(_masked(text, found), dialect="spark", error_level=ErrorLevel.IMMEDIATE)
     except (ParseError, TokenError):
         return ()
+    return _relations(trees, found)
+
+
+def _relations(trees: list[exp.Expr | None], found: tuple[Token, ...]) -> tuple[tuple[str, ...], ...]:
+    starts = {token.start: token for token in found}
     names: dict[tuple[str, ...], None] = {}
     for tree in trees:
         if tree is None:

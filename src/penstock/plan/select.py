@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from penstock.errors import ForbiddenFault, PlanFault
+from penstock.errors import PlanFault
 from penstock.plan.block import Clauses, block
-from penstock.plan.forbid import forbid_query
+from penstock.plan.forbid import forbid_query, relation_fault
 from penstock.plan.grammar import tables, validate_select
 from penstock.plan.nodes import Distinct, Node, Opaque, Order, Scan, SetOperation, Union, quoted
 from penstock.plan.passage import Passage
@@ -51,7 +51,9 @@ def read_select(passage: Passage, low: int, high: int) -> Selection:
     start, end = passage.tokens[low].start, passage.tokens[high - 1].end
     plain = substitute(passage.text, ((begin, stop, new.ljust(stop - begin)) for begin, stop, new in notes.masks))
     hidden = "".join(mark if mark == "\n" else " " for mark in passage.text[:start])
-    validate_select(hidden + plain[start:end], passage.file, passage.first_line, shown=passage.text)
+    for parts in validate_select(hidden + plain[start:end], passage.file, passage.first_line, shown=passage.text):
+        if len(parts) != 1:
+            raise relation_fault(passage, low, high, ".".join(parts))
     return Selection(node, dict(notes.watermarks))
 
 
@@ -74,7 +76,7 @@ def _query(reading: Reading, low: int, high: int) -> Node:
 def _ctes(reading: Reading, low: int, high: int) -> tuple[Reading, int]:
     passage, at = reading.passage, low + 1
     if passage.word(at, high, "recursive"):
-        raise passage.fault("a recursive WITH cannot be a view", at, at + 1, "write the levels out, or keep them as a table", PlanFault)
+        raise passage.fault("a recursive WITH cannot be a view", at, at + 1, "write the levels out, or keep them as a table")
     while True:
         if at >= high or not passage.tokens[at].is_name:
             raise passage.fault("WITH wants a name here", at, at + 1, "WITH name AS (SELECT ...)")
@@ -164,6 +166,7 @@ def _operand(reading: Reading, low: int, high: int) -> Node:
     if passage.word(low, high, "select"):
         return block(reading, Clauses.find(passage, low, high))
     if passage.word(low, high, "table") and high == low + 2:
+        reading.notes.masks.append((passage.tokens[low].start, passage.tokens[low].end, "from"))
         return Scan(passage.tokens[low + 1].value, where=passage.where(low + 1))
     if passage.word(low, high, "values", "from"):
         raise NotUnderstood
@@ -203,9 +206,7 @@ def _opaque(reading: Reading, low: int, high: int) -> Node:
     reads: list[str] = []
     for parts in tables(text):
         if len(parts) != 1:
-            raise passage.fault(
-                f"`{'.'.join(parts)}` lies outside the app", low, high, "names of streams, tables and views have one part", ForbiddenFault
-            )
+            raise relation_fault(passage, low, high, ".".join(parts))
         reads.append(parts[0])
     used = [reading.ctes[name.lower()] for name in reads if name.lower() in reading.ctes]
     names: dict[str, None] = dict.fromkeys(name for name in reads if name.lower() not in reading.ctes)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import difflib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from penstock.errors import ForbiddenFault, SyntaxFault, UserError
+from penstock.errors import ForbiddenFault, SyntaxFault, UserError, Where
 from penstock.plan.declare import Declaration, Emit, Secret, Sink, Stream, Table, View
 from penstock.plan.definition import Columns, read_columns, read_options
 from penstock.plan.nodes import Node
@@ -36,6 +36,7 @@ class Create:
     declaration: Declaration
     or_replace: bool = False
     if_not_exists: bool = False
+    where: Where | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ class Drop:
     kind: str
     name: str
     if_exists: bool = False
+    where: Where | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class Select:
 
     node: Node
     text: str
+    where: Where | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,7 @@ class Subscribe:
     """SUBSCRIBE view."""
 
     name: str
+    where: Where | None = field(default=None, compare=False)
 
 
 Statement: TypeAlias = Create | Drop | Select | Subscribe
@@ -76,7 +80,11 @@ def parse_statements(text: str, file: str, first_line: int = 1) -> list[Declarat
     declarations: list[Declaration] = []
     for statement in parse(text, file, first_line):
         if not isinstance(statement, Create):
-            raise SyntaxFault("only CREATE statements can stand here", hint="SELECT, SUBSCRIBE and DROP belong into the shell or a file of their own")
+            raise SyntaxFault(
+                "only CREATE statements can stand here",
+                where=statement.where,
+                hint="SELECT, SUBSCRIBE and DROP belong into the shell or a file of their own",
+            )
         declarations.append(statement.declaration)
     return declarations
 
@@ -112,10 +120,10 @@ def _statement(passage: Passage, low: int, high: int) -> Statement:
     if passage.word(low, high, "subscribe"):
         if high != low + 2 or not passage.tokens[low + 1].is_name:
             raise passage.fault("SUBSCRIBE wants the name of a view", low, high, "SUBSCRIBE totals")
-        return Subscribe(passage.tokens[low + 1].value)
+        return Subscribe(passage.tokens[low + 1].value, where=passage.where(low))
     if passage.word(low, high, "select", "with", "from", "values", "table") or passage.is_op(low, high, "("):
         selection = read_select(passage, low, high)
-        return Select(selection.node, passage.slice(low, high))
+        return Select(selection.node, passage.slice(low, high), where=passage.where(low))
     known = ("create", "drop", "select", "subscribe", "with")
     raise _unknown(passage, low, high, known, "statements are CREATE, DROP, SELECT and SUBSCRIBE")
 
@@ -153,7 +161,7 @@ def _create(passage: Passage, low: int, high: int) -> Create:
         declaration = _sink(passage, name, at, high)
     else:
         declaration = _view(passage, name, at, high)
-    return Create(declaration, or_replace, if_not_exists)
+    return Create(declaration, or_replace, if_not_exists, where=passage.where(low))
 
 
 def _name(passage: Passage, at: int, high: int, after: str) -> str:
@@ -262,4 +270,4 @@ def _drop(passage: Passage, low: int, high: int) -> Drop:
     name = _name(passage, at, high, f"DROP {kind.upper()}")
     if at + 1 < high:
         raise passage.fault(f"`{passage.tokens[at + 1].text}` is not expected here", at + 1, at + 2)
-    return Drop(kind, name, if_exists)
+    return Drop(kind, name, if_exists, where=passage.where(low))

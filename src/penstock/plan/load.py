@@ -1,0 +1,131 @@
+"""An app's files as one set of declarations: SQL is parsed, Python is imported, names are made unique."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+
+from penstock.errors import AppFault, NameFault, SyntaxFault
+from penstock.plan.declare import Declaration, Declared, Sink, Stream, Table, View
+from penstock.plan.nodes import Node, Opaque, Scan, rebuild
+from penstock.plan.python_file import declarations_of
+from penstock.plan.statements import Create, Drop, Statement, parse
+
+_SUFFIXES = (".sql", ".py")
+_KIND_OF = {Stream: "stream", Table: "table", View: "view", Sink: "sink"}
+
+
+def load(path: str | Path) -> Declared:
+    """The app at `path`: a .sql file, a .py file, or a folder of them, read in order of their names."""
+    place = Path(path).expanduser().resolve()
+    if not place.exists():
+        raise AppFault(f"there is no app at {path}", hint="give a .sql file, a .py file or a folder of them; `penstock new` makes one")
+    folder = place if place.is_dir() else place.parent
+    files = list(_files(place)) if place.is_dir() else [place]
+    if not files:
+        raise AppFault(f"{path} holds no .sql and no .py file", hint="`penstock new` makes an app to start from")
+    if files[0].suffix not in _SUFFIXES:
+        raise AppFault(f"{path} is neither SQL nor Python", hint="an app is a .sql file, a .py file or a folder of them")
+    seen: set[int] = set()
+    statements = (entry for file in files for entry in _read(file, folder, alone=len(files) == 1, seen=seen))
+    declarations = merged(statements)
+    if not declarations:
+        raise AppFault(f"{path} declares nothing", hint="begin with CREATE STREAM name (...) WITH (connector = '...')")
+    return Declared(place.stem if place.is_file() else place.name, folder, MappingProxyType(declarations))
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Files of the app, sorted by name; hidden ones, `tests` and what begins with an underscore are not part of it."""
+    for entry in sorted(folder.iterdir()):
+        if entry.name.startswith((".", "_")) or entry.name in ("tests", "venv", "node_modules"):
+            continue
+        if entry.is_dir():
+            yield from _files(entry)
+        elif entry.suffix in _SUFFIXES and not entry.name.startswith("test_") and entry.name != "conftest.py":
+            yield entry
+
+
+def _read(file: Path, folder: Path, alone: bool, seen: set[int]) -> Iterable[Statement]:
+    shown = _shown(file)
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise AppFault(f"{shown} cannot be read: {error}", hint="files of an app are UTF-8") from None
+    if file.suffix == ".py":
+        return [Create(declaration) for declaration in declarations_of(file, text, folder, alone, seen)]
+    return parse(text, shown)
+
+
+def _shown(file: Path) -> str:
+    """The path as a person would write it."""
+    try:
+        return str(file.relative_to(Path.cwd()))
+    except ValueError:
+        return str(file)
+
+
+def merged(statements: Iterable[Statement]) -> dict[str, Declaration]:
+    """The declarations that are left after every CREATE and DROP; two of one name are a fault that names both places."""
+    kept: dict[str, Declaration] = {}
+    for statement in statements:
+        if isinstance(statement, Create):
+            _create(kept, statement)
+        elif isinstance(statement, Drop):
+            _drop(kept, statement)
+        else:
+            raise SyntaxFault(
+                "SELECT and SUBSCRIBE do not declare anything",
+                where=statement.where,
+                hint="make it a view: CREATE MATERIALIZED VIEW name AS SELECT ...",
+            )
+    names = {declaration.name.lower(): declaration.name for declaration in kept.values()}
+    return {declaration.name: _spelled_declaration(declaration, names) for declaration in kept.values()}
+
+
+def _create(kept: dict[str, Declaration], statement: Create) -> None:
+    new = statement.declaration
+    old = kept.get(new.name.lower())
+    if old is not None and statement.if_not_exists:
+        return
+    if old is not None and not statement.or_replace:
+        at = f" at {old.where}" if old.where else ""
+        hint = "give one of them another name, or write CREATE OR REPLACE"
+        raise NameFault(f"the {_KIND_OF[type(new)]} `{new.name}` has the name of the {_KIND_OF[type(old)]} declared{at}", where=new.where, hint=hint)
+    kept[new.name.lower()] = new
+
+
+def _drop(kept: dict[str, Declaration], statement: Drop) -> None:
+    old = kept.get(statement.name.lower())
+    if old is None and statement.if_exists:
+        return
+    if old is None:
+        near = difflib.get_close_matches(statement.name.lower(), kept, n=1)
+        hint = f"did you mean `{kept[near[0]].name}`?" if near else "DROP ... IF EXISTS says that it may be absent"
+        raise NameFault(f"there is no {statement.kind} `{statement.name}` to drop", where=statement.where, hint=hint)
+    if _KIND_OF[type(old)] != statement.kind:
+        raise NameFault(
+            f"`{old.name}` is a {_KIND_OF[type(old)]}, not a {statement.kind}",
+            where=statement.where,
+            hint=f"DROP {_KIND_OF[type(old)].upper()} {old.name}",
+        )
+    del kept[statement.name.lower()]
+
+
+def _spelled_declaration(declaration: Declaration, names: Mapping[str, str]) -> Declaration:
+    if isinstance(declaration, View):
+        return replace(declaration, query=spelled(declaration.query, names))
+    if isinstance(declaration, Sink):
+        return replace(declaration, view=names.get(declaration.view.lower(), declaration.view))
+    return declaration
+
+
+def spelled(node: Node, names: Mapping[str, str]) -> Node:
+    """The plan with the names it reads as they were declared; `names` maps their lower case to their spelling."""
+    if isinstance(node, Scan):
+        return replace(node, name=names.get(node.name.lower(), node.name))
+    if isinstance(node, Opaque):
+        return replace(node, names=tuple(names.get(name.lower(), name) for name in node.names))
+    return rebuild(node, lambda child: spelled(child, names))

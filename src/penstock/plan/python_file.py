@@ -1,0 +1,80 @@
+"""A Python file of an app: run once under a name of its own, and searched for the App it makes."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import traceback
+from collections.abc import Iterable
+from pathlib import Path
+from types import ModuleType
+from typing import Protocol, cast
+
+from penstock.errors import AppFault, PenstockError, Where
+from penstock.plan.declare import Declaration
+
+
+class Declares(Protocol):
+    """What an App is to the loader."""
+
+    def declarations(self) -> Iterable[Declaration]: ...
+
+
+def declarations_of(file: Path, text: str, folder: Path, alone: bool, seen: set[int]) -> list[Declaration]:
+    """What the file's App declares. A file beside others may hold none: then it is a module for them.
+
+    `seen` holds the Apps already read, since one file may import the App of another.
+    """
+    module = _run(file, text, folder)
+    apps = {id(value): value for value in vars(module).values() if _is_app(value)}
+    if len(apps) > 1:
+        raise AppFault(f"{file.name} holds {len(apps)} apps", where=Where(str(file), 1), hint="keep one App to a file")
+    if not apps and alone:
+        raise AppFault(f"{file.name} holds no app", where=Where(str(file), 1), hint='make one: app = penstock.App("name")')
+    declared: list[Declaration] = []
+    for key, app in apps.items():
+        if key not in seen:
+            seen.add(key)
+            declared.extend(cast(Declares, app).declarations())
+    return declared
+
+
+def _is_app(value: object) -> bool:
+    return not isinstance(value, type | ModuleType) and callable(getattr(value, "declarations", None))
+
+
+def _run(file: Path, text: str, folder: Path) -> ModuleType:
+    """The file as a module. Not by `import`, whose name could hide another module and whose cached code could be old."""
+    name = f"penstock_app_{hashlib.sha256(str(file).encode()).hexdigest()[:12]}_{file.stem}"
+    module = ModuleType(name)
+    module.__file__ = str(file)
+    sys.modules[name] = module
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+    try:
+        exec(compile(text, str(file), "exec"), module.__dict__)
+    except PenstockError:
+        raise
+    except SyntaxError as error:
+        place = Where(error.filename or str(file), error.lineno or 1, error.offset or 1)
+        raise AppFault(f"this is not Python: {error.msg}", where=place, excerpt=_line(place)) from None
+    except (Exception, SystemExit) as error:
+        place = _user_place(error, file, folder)
+        raise AppFault(f"{type(error).__name__}: {error}", where=place, excerpt=_line(place), hint="the app's own Python code failed") from error
+    return module
+
+
+def _user_place(error: BaseException, file: Path, folder: Path) -> Where:
+    """The innermost line of the app's own code."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if frame.filename == str(file) or Path(frame.filename).is_relative_to(folder):
+            return Where(frame.filename, frame.lineno or 1)
+    return Where(str(file), 1)
+
+
+def _line(place: Where) -> str | None:
+    try:
+        line = Path(place.file).read_text(encoding="utf-8-sig").splitlines()[place.line - 1]
+    except (OSError, UnicodeDecodeError, IndexError):
+        return None
+    return f"{place.line:>5} | {line}"
