@@ -16,12 +16,13 @@ DENIED_FUNCTIONS: dict[str, str] = {
         ("read_files", "cloud_files", "read_kafka", "read_kinesis", "read_pulsar", "read_pubsub"), "it reads what the app does not declare"
     ),
     **dict.fromkeys(("input_file_name", "input_file_block_start", "input_file_block_length"), "it shows paths of the machine"),
-    **dict.fromkeys(("from_protobuf", "to_protobuf", "from_avro", "to_avro", "schema_of_avro"), "it can read any file or address as a schema"),
+    **dict.fromkeys(("from_protobuf", "to_protobuf"), "it can read any file as a schema"),
     **dict.fromkeys(("python_worker_logs", "event_log", "secret", "try_secret", "http_request", "remote_query"), "it reads the session's own data"),
     "identifier": "it makes names of text, past every check",
     "table": "it reads what the app does not declare",
 }
-OPTIONS_DENIED = ("from_xml", "schema_of_xml")
+OPTIONS_DENIED = ("rowvalidationxsdpath", "avroschemaurl")
+_TAKE_OPTIONS = {"from_xml": 2, "schema_of_xml": 1, "from_avro": 2, "schema_of_avro": 1}
 TABLE_FUNCTIONS = words(
     """
 range explode explode_outer posexplode posexplode_outer inline inline_outer stack json_tuple variant_explode variant_explode_outer
@@ -98,10 +99,18 @@ def _function(passage: Passage, name: str, index: int, high: int) -> None:
         raise passage.fault(f"the function `{name}` is not allowed: {DENIED_FUNCTIONS[name]}", index, index + 1, None, ForbiddenFault)
     if name == "with":
         raise passage.fault("options of a relation are not allowed in a query", index, index + 1, "options belong into CREATE STREAM", ForbiddenFault)
-    if name in OPTIONS_DENIED:
+    if name in _TAKE_OPTIONS:
         close = passage.close(index + 1, high)
-        if close > index + 2 and len(passage.split(index + 2, close)) > (2 if name == "from_xml" else 1):
-            raise passage.fault(f"options of `{name}` are not allowed: they can read any file", index, index + 1, None, ForbiddenFault)
+        for low, end in passage.split(index + 2, close)[_TAKE_OPTIONS[name] :] if close > index + 2 else []:
+            if not _harmless_map(passage, low, end):
+                hint = f"options are a map of constants, without {' and '.join(OPTIONS_DENIED)}"
+                raise passage.fault(f"these options of `{name}` are not allowed: they could read any file", low, end, hint, ForbiddenFault)
+
+
+def _harmless_map(passage: Passage, low: int, high: int) -> bool:
+    found = passage.tokens[low:high]
+    constant = all(token.kind == "string" or token.text in ("(", ")", ",") or token.is_word("map") for token in found)
+    return constant and not any(token.value.lower().strip() in OPTIONS_DENIED for token in found)
 
 
 def _phrase(passage: Passage, name: str, index: int, high: int) -> None:

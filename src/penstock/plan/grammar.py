@@ -200,6 +200,10 @@ def _masked(text: str, found: tuple[Token, ...]) -> str:
             written = re.sub(r"[a-zA-Z]", "0", written)
         elif token.kind == "word" and following == "(" and written.lower() not in OWN_GRAMMAR:
             written = "f" + "_" * (len(written) - 1)
+        elif token.is_word("x") and index + 1 < len(found) and found[index + 1].kind == "string":
+            written = " "
+        elif written in (">>>", "!<", "!>"):
+            written = "+".ljust(len(written))
         elif written == ":" and index and following not in ("[", ""):
             written = "."  # a path into a variant, which sqlglot takes after a column only
         letters[token.start : token.end] = written
