@@ -73,16 +73,35 @@ def quote(name: str) -> str:
 
 
 def normal_type(text: str) -> str:
-    """A type in one spelling: lower case, no spaces around brackets, Spark's own names."""
+    """A type in one spelling: lower case, no spaces around brackets, Spark's own names; names of fields keep their case."""
     compact = " ".join(text.split())
     for mark in "<>(),:":
         compact = compact.replace(f" {mark}", mark).replace(f"{mark} ", mark)
     head = compact.split("(")[0].split("<")[0].lower()
     rest = compact[len(head) :]
-    if head == "struct":
-        return "struct" + rest
+    if head in ("array", "map", "struct") and rest.startswith("<") and rest.endswith(">"):
+        normal = _normal_field if head == "struct" else normal_type
+        return f"{head}<{','.join(normal(part) for part in _split_types(rest[1:-1]))}>"
     lowered = _SYNONYMS.get(head, head) + rest.lower()
     return "decimal(10,0)" if lowered == "decimal" else lowered
+
+
+def _normal_field(text: str) -> str:
+    """`name:type` or `name type`, the name perhaps in backticks; a comment is left as it is."""
+    end = text.find("`", 1) + 1 if text.startswith("`") else min(at for at in (text.find(":"), text.find(" "), len(text)) if at >= 0)
+    kind, space, comment = text[end + 1 :].partition(" COMMENT ")
+    return f"{text[:end]}:{normal_type(kind)}{space}{comment}" if kind else text
+
+
+def _split_types(text: str) -> list[str]:
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter in "<(") - (letter in ">)")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
 
 
 def family(type_text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import pytest
 
@@ -42,7 +43,9 @@ def test_an_interval_is_read_as_spark_reads_it(text: str, micros: int) -> None:
     assert interval(text) == micros
 
 
-@pytest.mark.parametrize("text", ["00:10:00", "1 hour, 2 minutes", "1h", "0.5 minutes", "10", "", "soon", "1 fortnight", "INTERVAL", "INTERVAL '1' TO HOUR"])
+@pytest.mark.parametrize(
+    "text", ["00:10:00", "1 hour, 2 minutes", "1h", "0.5 minutes", "10", "", "soon", "1 fortnight", "INTERVAL", "INTERVAL '1' TO HOUR"]
+)
 def test_what_spark_cannot_read_is_refused(text: str) -> None:
     with pytest.raises(TypeFault):
         interval(text)
@@ -100,7 +103,8 @@ def test_slices_tile_every_window() -> None:
         for start in window_starts(time, size, slide):
             tiles = slices_of(start, size, slide)
             assert own in tiles
-            assert tiles[0] == start and tiles[-1] + width == start + size
+            assert tiles[0] == start
+            assert tiles[-1] + width == start + size
 
 
 def test_touching_sessions_are_one() -> None:
@@ -114,7 +118,7 @@ def test_sessions_do_not_depend_on_arrival_order_and_keep_every_event() -> None:
         found = sessions(times, gap=9)
         assert sessions(reversed(times), gap=9) == found
         assert sum(events for _, _, events in found) == len(times)
-        assert all(earlier[1] < later[0] for earlier, later in zip(found, found[1:], strict=False))
+        assert all(earlier[1] < later[0] for earlier, later in pairwise(found))
 
 
 def test_the_watermark_is_in_whole_milliseconds_and_never_before_1970() -> None:

@@ -25,7 +25,7 @@ from penstock.plan.resolve import closest
 from penstock.plan.types import near_type, unknown_type
 
 SourceCheck: TypeAlias = Callable[[str, str, Options, Sequence[str]], object]
-SinkCheck: TypeAlias = Callable[[str, Options, bool], object]
+SinkCheck: TypeAlias = Callable[[str, Options, bool | None], object]
 _RESERVED_ENDINGS = ("__late", "__dead", "__kept")
 _EXPRESSION_CHECKS = (
     unknown_columns,
@@ -164,15 +164,15 @@ def _sink(sink: Sink, declared: Declared, check_sink: SinkCheck) -> Iterator[Fin
         hint = f"did you mean `{near}`?" if near else "a sink delivers a view: CREATE MATERIALIZED VIEW ... AS SELECT * FROM ..." if other else None
         yield Finding(ERROR, "NameFault", f"the sink `{sink.name}` delivers `{sink.view}`, which is not a view", sink.where, hint=hint)
     try:
-        check_sink(sink.name, sink.options, view is not None and keyed(view.query))
+        check_sink(sink.name, sink.options, None if view is None else keyed(view.query))
     except UserError as error:
         yield from_error(error, sink.where)
 
 
-def keyed(node: Node) -> bool:
-    """Whether the rows of a result have a key by their shape: an aggregate, perhaps sorted, or distinct rows."""
+def keyed(node: Node) -> bool | None:
+    """Whether the rows of a result have a key by their shape: an aggregate, perhaps sorted, or distinct rows; None: not known."""
     below = node.input if isinstance(node, Order) else node
-    return isinstance(below, Aggregate | Distinct)
+    return True if isinstance(below, Aggregate | Distinct) else None
 
 
 def _cycles(declared: Declared) -> Iterator[Finding]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from penstock.plan import scalar
 from penstock.plan.declare import Declaration, Declared, Emit, Stream, Table, View
@@ -15,12 +17,13 @@ from penstock.plan.terms import grouping_expressions
 from penstock.plan.types import WINDOW
 from penstock.schema import family
 
+WATERMARK_OPTION = "__watermark"
 _FOREVER = "its state is never dropped"
 
 
 def state_findings(view: View, declared: Declared, names: Names) -> Iterator[Finding]:
     """What a view keeps for ever, and what EMIT ON WINDOW CLOSE lacks."""
-    entries = {name.lower(): entry for name, entry in declared.declarations.items()}
+    entries = _with_watermarks(view, declared)
     if view.emit is Emit.ON_CLOSE:
         yield from _closing(view, entries)
     for node in walk(view.query):
@@ -111,6 +114,17 @@ def _bounds_time(text: str, times: set[str]) -> bool:
     refs = [ref for ref in scalar.column_refs(text) if ref.name.lower() in times]
     compares = any(mark in text for mark in ("<", ">")) or "between" in text.lower()
     return len(refs) >= 2 and compares
+
+
+def _with_watermarks(view: View, declared: Declared) -> dict[str, Declaration]:
+    """The declarations by name, with the event times that the view itself declares (FROM STREAM t WATERMARK at DELAY OF ...)."""
+    entries = {name.lower(): entry for name, entry in declared.declarations.items()}
+    own = view.options.get(WATERMARK_OPTION)
+    for name, (column, lateness) in (json.loads(own) if isinstance(own, str) else {}).items():
+        entry = entries.get(name.lower())
+        if isinstance(entry, Stream):
+            entries[name.lower()] = replace(entry, event_time=column, lateness=lateness)
+    return entries
 
 
 def _streams(node: Node, entries: Mapping[str, Declaration]) -> list[Stream]:

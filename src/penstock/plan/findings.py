@@ -8,6 +8,7 @@ from penstock import errors
 from penstock.errors import UserError, Where, underline
 from penstock.plan.declare import View
 from penstock.plan.grammar import Token, tokens
+from penstock.plan.nodes import Scan, walk
 
 ERROR = "error"
 WARNING = "warning"
@@ -57,7 +58,7 @@ def placed(view: View, spot: Spot) -> tuple[Where | None, str | None]:
         where = spot.where or view.where
         shown = underline(spot.text, spot.start, spot.end, where.line) if spot.text and where is not None else None
         return where, shown
-    first, file = view.where.line, view.where.file
+    first, file = _first_line(view, view.where.line), view.where.file
     from_line = spot.where.line if spot.where is not None else first
     base = _offset(view.text, from_line - first)
     if not spot.text:
@@ -70,6 +71,24 @@ def placed(view: View, spot: Spot) -> tuple[Where | None, str | None]:
     start, end = found
     where = Where(file, first + view.text.count("\n", 0, start), start - view.text.rfind("\n", 0, start))
     return where, underline(view.text, start, end, first)
+
+
+def _first_line(view: View, declared: int) -> int:
+    """The line of the file on which the view's text begins: where it is declared, or the next one on which its relations stand as they should."""
+    lines = view.text.split("\n")
+    scans = [(node.name, node.where) for node in walk(view.query) if isinstance(node, Scan) and node.where is not None]
+    nodes = [node.where.line for node in walk(view.query) if node.where is not None]
+    for first in range(declared, min(nodes, default=declared) + 1):
+        if all(_stands(lines, name, where.line - first, where.column - 1) for name, where in scans):
+            return first
+    return min(nodes, default=declared)
+
+
+def _stands(lines: list[str], name: str, line: int, column: int) -> bool:
+    """Whether a relation's name stands at this place; in the first line, whose beginning was cut off, anywhere."""
+    if not 0 <= line < len(lines):
+        return False
+    return name in (lines[line][column : column + len(name) + 2] if line else lines[0])
 
 
 def _offset(text: str, lines: int) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from penstock.errors import PlanFault, SyntaxFault, Where
 from penstock.plan.grammar import tokens
-from penstock.plan.nodes import Aggregate, Alias, Distinct, Filter, Generate, Item, Join, Node, Order, Project, Scan, Union, quoted
+from penstock.plan.nodes import Aggregate, Alias, Distinct, Filter, Generate, Item, Join, Node, Order, Project, Scan, Union
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -43,7 +43,10 @@ class Query:
     def where(self, condition: str) -> Query:
         """Only the rows for which `condition` holds."""
         place = user_place()
-        return replace(self, node=Filter(self._whole(), text(condition, "condition", place), where=place))
+        asked, below = text(condition, "condition", place), self._whole()
+        if isinstance(below, Filter):
+            return replace(self, node=replace(below, condition=f"({below.condition}) AND ({asked})"))
+        return replace(self, node=Filter(below, asked, where=place))
 
     def select(self, *items: str, **named: str) -> Query:
         """These expressions and no others: `"amount * 2 AS double"` or `double="amount * 2"`."""
@@ -113,9 +116,9 @@ class Query:
 
     def union(self, *others: Query) -> Query:
         """The rows of all, column by column; rows that occur twice stay twice."""
-        sides = tuple(selected(query._whole()) for query in (self, *others))
-        flat = tuple(entry for side in sides for entry in (side.inputs if isinstance(side, Union) else (side,)))
-        return replace(self, node=Union(flat, where=user_place()))
+        first, *rest = (selected(query._whole()) for query in (self, *others))
+        before = first.inputs if isinstance(first, Union) else (first,)
+        return replace(self, node=Union((*before, *rest), where=user_place()))
 
     def order_by(self, *keys: str) -> Query:
         """Sorted, e.g. by `"total DESC"`."""
@@ -135,14 +138,14 @@ class Query:
 
     def alias(self, name: str) -> Query:
         """A name by which later expressions may qualify columns: `a.card`."""
-        return replace(self, node=Alias(self._whole(), name, where=user_place()))
+        return replace(self, node=Alias(operand(self._whole()), name, where=user_place()))
 
     def explode(self, expression: str, *names: str, table: str | None = None, outer: bool = False) -> Query:
         """One row per element of an array or map; `expression` may also call another generator, e.g. `posexplode(tags)`."""
         call = expression if re.match(r"\s*\w+\s*\(", expression) else f"explode({expression})"
         words = ["LATERAL VIEW", *(["OUTER"] if outer else []), call, *([table] if table else [])]
         shown = f" AS {', '.join(names)}" if names else ""
-        return replace(self, node=Generate(self._whole(), " ".join(words) + shown, where=user_place()))
+        return replace(self, node=Generate(operand(self._whole()), " ".join(words) + shown, where=user_place()))
 
     def _grouped(self, *groups: str) -> Query:
         place = user_place()
@@ -177,7 +180,7 @@ def selected(node: Node) -> Node:
 
 
 def operand(node: Node) -> Node:
-    """The plan as it stands beside JOIN: a filter becomes a subquery, so that its condition sees only its own side."""
+    """The plan as it stands in FROM: a filter becomes a subquery, so that its condition sees only its own side."""
     return Project(node, _STAR, where=node.where) if isinstance(node, Filter) else node
 
 
@@ -209,7 +212,3 @@ def _group_column(group: str) -> str:
     """What the select list calls a group: a time window is the column that Spark makes of it."""
     called = re.match(r"\s*(window|session_window)\s*\(", group, re.IGNORECASE)
     return called[1].lower() if called else group
-
-
-def column_name(name: str) -> str:
-    return name if _NAME.fullmatch(name) else quoted(name)

@@ -121,10 +121,7 @@ class Names:
         """ORDER BY sees the result, and below it what the SELECT saw."""
         below = node.input.input if isinstance(node.input, Distinct) else node.input
         result = Scope((self.output(node.input),), outer=outer)
-        if not isinstance(below, Project | Aggregate):
-            seen = self.visible(below, outer)
-        else:
-            seen = self.items_scope(below, outer)
+        seen = self.items_scope(below, outer) if isinstance(below, Project | Aggregate) else self.visible(below, outer)
         return Scope(result.relations + seen.relations, seen.given, outer)
 
     def _selected(self, node: Project | Aggregate) -> Relation:

@@ -1,0 +1,101 @@
+"""An app in Python: what `CREATE STREAM`, `CREATE TABLE`, `CREATE MATERIALIZED VIEW` and `CREATE SINK` are in SQL."""
+
+from __future__ import annotations
+
+from penstock.errors import OptionFault, PlanFault, SyntaxFault, Where
+from penstock.plan.connectors import Connector, Value, option_texts
+from penstock.plan.declare import Declaration, Emit, Secret, Sink, Stream, Table, View
+from penstock.plan.fluent import Query, finished, scan, user_place
+from penstock.plan.nodes import Node, Scan
+from penstock.plan.select import parse_select
+from penstock.plan.statements import parse_statements
+from penstock.plan.types import parse_columns
+from penstock.schema import Schema
+
+
+class App:
+    """Declarations in the order in which they were made. Nothing runs here."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._declarations: list[Declaration] = []
+
+    def declarations(self) -> list[Declaration]:
+        """What was declared so far."""
+        return list(self._declarations)
+
+    def stream(
+        self, name: str, source: Connector, columns: str, *, event_time: str | None = None, lateness: str | None = None, **options: Value
+    ) -> Query:
+        """A named, typed, unbounded table; `lateness` is how late a row may come behind the newest."""
+        place = user_place()
+        if lateness is not None and event_time is None:
+            raise PlanFault(
+                f"`{name}` has a lateness but no event time", where=place, hint='add event_time="at", the column that tells when a row happened'
+            )
+        schema = _columns(columns, place)
+        self._declarations.append(Stream(name, schema, _options(source, options, place), event_time, lateness, where=place))
+        return scan(name, event_time, place)
+
+    def table(self, name: str, source: Connector, columns: str = "", **options: Value) -> Query:
+        """Reference data to join with; without columns, as the file or the database says."""
+        place = user_place()
+        schema = _columns(columns, place) if columns.strip() else Schema(())
+        self._declarations.append(Table(name, schema, _options(source, options, place), where=place))
+        return scan(name, None, place)
+
+    def view(self, name: str, query: Query | str, *, emit: str = "changes", **options: Value) -> Query:
+        """A continuous query, as a value or as the text of a SELECT; gives back its rows, for views over it."""
+        place = user_place()
+        if emit not in [kind.value for kind in Emit]:
+            raise OptionFault(f"there is no emit `{emit}`", where=place, hint="one of " + ", ".join(f'"{kind.value}"' for kind in Emit))
+        text = query if isinstance(query, str) else ""
+        node = _parsed(query, place) if isinstance(query, str) else _finished(query, place)
+        self._declarations.append(View(name, node, Emit(emit), option_texts(options), text=text, where=place))
+        return scan(name, None if isinstance(query, str) else query.time, place)
+
+    def sink(self, name: str, view: Query | str, target: Connector, *, delivery: str | None = None, **options: Value) -> None:
+        """Where a view's changes are delivered."""
+        place = user_place()
+        if isinstance(view, Query) and not isinstance(view.node, Scan):
+            raise PlanFault("a sink delivers a view, not a query", where=place, hint="name it first: totals = app.view('totals', query)")
+        read = view if isinstance(view, str) else view.node.name if isinstance(view.node, Scan) else ""
+        self._declarations.append(Sink(name, read, _options(target, {**options, "delivery": delivery}, place), where=place))
+
+    def query(self, text: str) -> Query:
+        """The SELECT in `text` as a value."""
+        return Query(_parsed(text, user_place()))
+
+    def sql(self, text: str) -> None:
+        """Declarations in SQL: CREATE ... statements, each ended by a semicolon."""
+        place = user_place()
+        self._declarations += parse_statements(text, place.file, place.line)
+
+    def read(self, name: str) -> Query:
+        """The rows of a stream, table or view that is declared elsewhere, e.g. in a .sql file of the app."""
+        declared = next((entry for entry in self._declarations if entry.name.lower() == name.lower()), None)
+        return scan(name, declared.event_time if isinstance(declared, Stream) else None, user_place())
+
+
+def _columns(text: str, place: Where) -> Schema:
+    try:
+        return parse_columns(text)
+    except SyntaxFault as fault:
+        raise SyntaxFault(fault.message, where=place, excerpt=fault.excerpt, hint=fault.hint) from None
+
+
+def _options(connector: object, options: dict[str, Value], place: Where) -> dict[str, str | Secret]:
+    if not isinstance(connector, Connector):
+        hint = 'e.g. ps.Kafka("localhost:9092", topic="payments") or ps.Files("data")'
+        raise OptionFault(f"a connector is wanted, not {type(connector).__name__}", where=place, hint=hint)
+    return {**connector.options, **option_texts(options)}
+
+
+def _parsed(text: str, place: Where) -> Node:
+    return parse_select(text, place.file, place.line)
+
+
+def _finished(query: object, place: Where) -> Node:
+    if not isinstance(query, Query):
+        raise PlanFault(f"a query is wanted, not {type(query).__name__}", where=place, hint="give a query value or the text of a SELECT")
+    return finished(query)

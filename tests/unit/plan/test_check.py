@@ -1,0 +1,276 @@
+"""What `check` finds: each finding by its code and place, and silence for apps that are right."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from penstock.errors import OptionFault, PlanFault, PromiseFault, Where
+from penstock.plan.check import Finding, check, raise_first
+from penstock.plan.declare import Declaration, Declared, Emit, Options, Sink, Stream, Table, View
+from penstock.plan.select import parse_select
+from penstock.plan.types import parse_columns
+from penstock.schema import Schema
+
+PAYMENTS = Stream(
+    "payments",
+    parse_columns(
+        "id STRING, card STRING, amount DECIMAL(12,2), ok BOOLEAN, n INT, tags ARRAY<STRING>, "
+        "place STRUCT<city: STRING, geo: STRUCT<lat: DOUBLE>>, at TIMESTAMP"
+    ),
+    {"connector": "kafka"},
+    "at",
+    "10 seconds",
+    Where("app.sql", 1),
+)
+CLICKS = Stream("clicks", parse_columns("ad STRING, user_id BIGINT, clicked TIMESTAMP"), {}, "clicked", "1 minute", Where("app.sql", 5))
+RAW = Stream("raw", parse_columns("line STRING, seen TIMESTAMP"), {}, where=Where("app.sql", 7))
+CARDS = Table("cards", parse_columns("card STRING, country STRING, opened DATE"), {}, where=Where("app.sql", 9))
+LOOSE = Table("loose", Schema(()), {}, where=Where("app.sql", 10))
+
+
+def silent(*_: object) -> None:
+    """A connector that is content with every option."""
+
+
+def declared(*entries: Declaration) -> Declared:
+    return Declared("app", Path("."), {entry.name: entry for entry in (PAYMENTS, CLICKS, RAW, CARDS, LOOSE, *entries)})
+
+
+def view(sql: str, emit: Emit = Emit.CHANGES, name: str = "v") -> View:
+    return View(name, parse_select(sql, "app.sql", 20), emit, text=sql, where=Where("app.sql", 20))
+
+
+def found(*entries: Declaration) -> list[Finding]:
+    return check(declared(*entries), silent, silent)
+
+
+def of(sql: str, severity: str = "error", emit: Emit = Emit.CHANGES) -> list[Finding]:
+    return [finding for finding in found(view(sql, emit)) if finding.severity == severity]
+
+
+def pointed(finding: Finding) -> str:
+    """The words that the excerpt underlines."""
+    assert finding.excerpt is not None
+    shown, marks = finding.excerpt.split("\n")
+    return shown[marks.index("^") : marks.rindex("^") + 1]
+
+
+# the query, the code, the line, the words underlined
+MISTAKES = [
+    ("SELECT card,\n  amuont FROM payments", "NameFault", 21, "amuont"),
+    ("SELECT card FROM payments\nWHERE amonut > 1", "NameFault", 21, "amonut"),
+    ("SELECT p.card, q.amount\nFROM payments p", "NameFault", 20, "q.amount"),
+    ("SELECT payments.card FROM payments AS p", "NameFault", 20, "payments.card"),
+    ("SELECT place.city, place.twon FROM payments", "NameFault", 20, "place.twon"),
+    ("SELECT place.geo.lon FROM payments", "NameFault", 20, "place.geo.lon"),
+    ("SELECT card FROM paymens", "NameFault", 20, "paymens"),
+    ("SELECT card FROM payments JOIN cardz USING (card)", "NameFault", 20, "cardz"),
+    ("SELECT id FROM payments\nJOIN cards USING (id)", "NameFault", 21, "id"),
+    ("SELECT id FROM payments p JOIN cards c\nON p.card = c.crad", "NameFault", 21, "c.crad"),
+    ("SELECT card FROM payments p JOIN cards c ON p.card = c.card", "NameFault", 20, "card"),
+    ("SELECT uper(card) AS u FROM payments", "NameFault", 20, "uper"),
+    ("SELECT card, count(*) AS n FROM payments GROUP BY card HAVING m > 1", "NameFault", 20, "m"),
+    ("SELECT card FROM payments ORDER BY amout", "NameFault", 20, "amout"),
+    ("SELECT x.card FROM (SELECT id FROM payments) x", "NameFault", 20, "x.card"),
+    ("WITH w AS (SELECT id AS i FROM payments)\nSELECT id FROM w", "NameFault", 21, "id"),
+    ("SELECT tagg FROM payments LATERAL VIEW explode(tags) t AS tag", "NameFault", 20, "tagg"),
+    ("SELECT tag FROM payments LATERAL VIEW explode(tag) t AS tag", "NameFault", 20, "tag"),
+    ("SELECT id FROM payments p WHERE EXISTS (SELECT 1 FROM cards c WHERE c.card = p.crad)", "NameFault", 20, "p.crad"),
+    ("SELECT transform(tags, x -> upper(y)) AS t FROM payments", "NameFault", 20, "y"),
+    ("SELECT window, count(*) AS n FROM payments GROUP BY card", "NameFault", 20, "window"),
+    ("SELECT * FROM payments JOIN clicks ON at = user_id", "TypeFault", 20, "at = user_id"),
+    ("SELECT id FROM payments WHERE tags = 'x'", "TypeFault", 20, "tags = 'x'"),
+    ("SELECT window, count(*) AS n FROM payments GROUP BY window(n, '1 hour')", "TypeFault", 20, "window(n, '1 hour')"),
+    ("SELECT window, count(*) AS n FROM payments GROUP BY window(at, '1 huor')", "TypeFault", 20, "window(at, '1 huor')"),
+    ("SELECT window, count(*) AS n FROM payments GROUP BY window(at, '1 month')", "TypeFault", 20, "window(at, '1 month')"),
+    ("SELECT window, count(*) AS n FROM payments GROUP BY window(at, '1 hour', '2 hours')", "TypeFault", 20, "window(at, '1 hour', '2 hours')"),
+    ("SELECT sum(ok) AS s FROM payments", "TypeFault", 20, "sum(ok)"),
+    ("SELECT avg(at) AS s FROM payments", "TypeFault", 20, "avg(at)"),
+    ("SELECT sum(tags) AS s FROM payments", "TypeFault", 20, "sum(tags)"),
+    ("SELECT id, card FROM payments\nUNION ALL SELECT card FROM cards", "TypeFault", 21, "UNION ALL SELECT card FROM cards"),
+    ("SELECT n FROM payments\nUNION ALL\nSELECT opened FROM cards", "TypeFault", 22, "SELECT opened FROM cards"),
+    ("SELECT card FROM payments WHERE sum(amount) > 1", "PlanFault", 20, "sum(amount)"),
+    ("SELECT card, amount, count(*) AS n\nFROM payments GROUP BY card", "PlanFault", 20, "amount"),
+    ("SELECT p.amount, count(*) AS n FROM payments p GROUP BY p.card", "PlanFault", 20, "p.amount"),
+    ("SELECT card, sum(amount) AS s FROM payments", "PlanFault", 20, "card"),
+    ("SELECT window, at, count(*) AS n FROM payments GROUP BY window(at, '1 hour')", "PlanFault", 20, "at"),
+    ("SELECT id, card, id FROM payments", "PlanFault", 20, "SELECT id, card, id FROM payments"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("sql", "code", "line", "words"), MISTAKES, ids=[sql for sql, *_ in MISTAKES])
+def test_a_mistake_is_found_once_at_its_place(sql: str, code: str, line: int, words: str) -> None:
+    findings = of(sql)
+    assert [finding.code for finding in findings] == [code]
+    assert findings[0].where == Where("app.sql", line, findings[0].where.column if findings[0].where else 0)
+    assert pointed(findings[0]) == words
+
+
+RIGHT = [
+    "SELECT * FROM payments",
+    "SELECT card, AMOUNT, Payments.At FROM payments",
+    "SELECT card FROM PAYMENTS WHERE amount > 500 AND card LIKE '4%' AND at > current_timestamp - INTERVAL 1 HOUR",
+    "SELECT amount * 2 AS double, double + 1 AS more FROM payments",
+    "SELECT p.card, c.country FROM payments p JOIN cards c ON p.card = c.card WHERE c.opened < p.at",
+    "SELECT card, country, payments.id FROM payments LEFT JOIN cards USING (card) WHERE cards.card IS NULL",
+    "SELECT window.start AS since, card, sum(amount) AS total FROM payments GROUP BY window(at, '1 hour', '10 minutes'), card",
+    "SELECT session_window.end AS until, card, count(*) AS n FROM payments GROUP BY session_window(at, '5 minutes'), card",
+    "SELECT window AS w, count(*) AS n FROM payments GROUP BY window(at, INTERVAL '1' HOUR) HAVING w.start IS NOT NULL AND n > 1 ORDER BY w.end",
+    "SELECT upper(card) AS c, count(*) AS n FROM payments GROUP BY upper(payments.card)",
+    "SELECT lower(upper(card)) AS c, count(*) AS n FROM payments GROUP BY upper(card)",
+    "SELECT n + 1 AS m, count(*) AS c FROM payments GROUP BY 1 + n",
+    "SELECT date_trunc('day', at) AS day, count(*) AS n FROM payments GROUP BY day",
+    "SELECT card AS c, count(*) AS n FROM payments GROUP BY 1 HAVING c > 'a' AND payments.card < 'z'",
+    "SELECT card, country, count(*) AS n FROM payments JOIN cards USING (card) GROUP BY ROLLUP (card, country)",
+    "SELECT card, count(*) AS n FROM payments GROUP BY ALL",
+    "SELECT card, count(DISTINCT id) AS ids, count(*) FILTER (WHERE ok) AS oks FROM payments GROUP BY card",
+    "SELECT place.city, place.geo.lat, tags[0] AS first FROM payments",
+    "SELECT transform(tags, (t, i) -> concat(t, i, card)) AS t, filter(tags, t -> t <> '') AS f FROM payments",
+    "SELECT tag, t.tag AS again FROM payments LATERAL VIEW OUTER explode(tags) t AS tag WHERE tag <> 'x'",
+    "SELECT id, rank() OVER (PARTITION BY card ORDER BY amount DESC ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) AS r FROM payments",
+    "SELECT card, sum(amount) AS s, rank() OVER (ORDER BY sum(amount) DESC) AS r FROM payments GROUP BY card",
+    "SELECT * FROM (SELECT card, count(*) AS n FROM payments GROUP BY card) AS x WHERE x.n > 3 ORDER BY x.card",
+    "WITH big AS (SELECT * FROM payments WHERE amount > 9), c(k, land) AS (SELECT card, country FROM cards) "
+    "SELECT big.id, land FROM big JOIN c ON big.card = c.k",
+    "SELECT id FROM payments p WHERE amount > (SELECT avg(amount) FROM payments q WHERE q.card = p.card)",
+    "SELECT id FROM payments WHERE card IN (SELECT card FROM cards WHERE country = 'CH')",
+    "SELECT id FROM payments p WHERE NOT EXISTS (SELECT 1 FROM cards WHERE cards.card = p.card)",
+    "SELECT id AS x FROM payments UNION SELECT ad FROM clicks ORDER BY x",
+    "SELECT card FROM payments EXCEPT SELECT card FROM cards",
+    "SELECT anything, loose.whatever, some.field.deep FROM loose WHERE more = 1",
+    "SELECT p.id, l.extra, extra2 FROM payments p JOIN loose l ON p.id = l.id",
+    "SELECT CASE WHEN ok THEN 'yes' ELSE 'no' END AS yes, extract(HOUR FROM at) AS h, timestampadd(HOUR, 1, at) AS later FROM payments",
+    "SELECT card, max_by(id, amount) AS best, percentile_approx(amount, 0.5) AS mid FROM payments GROUP BY card",
+    "SELECT cast(amount AS DOUBLE) AS d, amount::int AS i, try_cast(card AS DECIMAL(10,2)) AS t FROM payments",
+    "SELECT `count(1)` AS n FROM (SELECT count(*) FROM payments)",
+    "SELECT struct(id, card) AS both, named_struct('a', n) AS one, map('k', n)['k'] AS k FROM payments",
+    "SELECT p.id, u.x FROM payments p, LATERAL (SELECT p.n + 1 AS x) u",
+    "SELECT date_format(at, 'HH') AS hour, count(*) AS n FROM payments WHERE n = '5' GROUP BY date_format(at, 'HH') ORDER BY hour DESC LIMIT 3",
+    "SELECT a.card FROM payments a JOIN payments b ON a.id = b.id AND b.at BETWEEN a.at AND a.at + INTERVAL 1 HOUR",
+    "SELECT id, card FROM payments ORDER BY payments.amount DESC",
+    "SELECT DISTINCT card, at FROM payments ORDER BY at",
+    "SELECT window_start, window_end, card, count(*) AS n FROM TUMBLE(TABLE payments, DESCRIPTOR(at), INTERVAL '10' MINUTES) "
+    "GROUP BY window_start, window_end, card",
+    "SELECT max(n) AS most FROM (SELECT window, card, count(*) AS n FROM payments GROUP BY window(at, '1 hour'), card) GROUP BY window",
+    "SELECT sum(if(ok, 1, 0)) AS good, sum(n) AS n FROM payments",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sql", RIGHT)
+def test_a_right_query_gives_no_error(sql: str) -> None:
+    assert of(sql) == []
+
+
+def test_a_right_app_of_many_views_gives_no_error_and_takes_no_time() -> None:
+    views = [view(sql, name=f"v{index}") for index, sql in enumerate((RIGHT * 2)[:50])]
+    begin = time.perf_counter()
+    findings = found(*views)
+    assert time.perf_counter() - begin < 0.5
+    assert [finding for finding in findings if finding.severity == "error"] == []
+
+
+UNBOUNDED = [
+    ("SELECT id,\n count(*) AS n FROM payments GROUP BY id", 20),
+    ("SELECT ad, id FROM payments\nJOIN clicks ON id = ad", 21),
+    ("SELECT DISTINCT card FROM payments", 20),
+    ("SELECT window, count(*) AS n FROM raw GROUP BY window(seen, '1 hour')", 20),
+]
+
+
+@pytest.mark.parametrize(("sql", "line"), UNBOUNDED)
+def test_state_without_end_is_a_warning_with_a_remedy(sql: str, line: int) -> None:
+    assert of(sql) == []
+    warnings = of(sql, "warning")
+    assert [finding.code for finding in warnings] == ["PlanFault"]
+    assert warnings[0].where is not None
+    assert warnings[0].where.line == line
+    assert warnings[0].hint
+
+
+BOUNDED = [
+    "SELECT id, amount FROM payments WHERE amount > 1",
+    "SELECT count(*) AS n FROM payments",
+    "SELECT window, id, count(*) AS n FROM payments GROUP BY window(at, '1 hour'), id",
+    "SELECT country, count(*) AS n FROM payments JOIN cards USING (card) GROUP BY country",
+    "SELECT card, count(*) AS n FROM cards GROUP BY card",
+    "SELECT id, ad FROM payments JOIN clicks ON id = ad AND clicked BETWEEN at AND at + INTERVAL 1 HOUR",
+    "SELECT DISTINCT card, at FROM payments",
+]
+
+
+@pytest.mark.parametrize("sql", BOUNDED)
+def test_bounded_state_gives_no_warning(sql: str) -> None:
+    assert of(sql, "warning") == []
+
+
+def test_text_in_sum_is_a_warning_only() -> None:
+    assert of("SELECT sum(card) AS s FROM payments") == []
+    assert [finding.code for finding in of("SELECT sum(card) AS s FROM payments", "warning")] == ["TypeFault"]
+
+
+def test_on_window_close_needs_a_window_and_event_time() -> None:
+    closed = "SELECT window, count(*) AS n FROM {} GROUP BY window({}, '1 hour')"
+    assert of(closed.format("payments", "at"), emit=Emit.ON_CLOSE) == []
+    assert [finding.code for finding in of(closed.format("raw", "seen"), emit=Emit.ON_CLOSE)] == ["PlanFault"]
+    assert [finding.code for finding in of("SELECT card, count(*) AS n FROM payments GROUP BY card", emit=Emit.ON_CLOSE)] == ["PlanFault"]
+
+
+@pytest.mark.parametrize(
+    ("stream", "code"),
+    [
+        (replace(RAW, name="s", event_time="sen"), "NameFault"),
+        (replace(RAW, name="s", event_time="line"), "TypeFault"),
+        (replace(RAW, name="s", event_time="seen", lateness="soon"), "TypeFault"),
+        (replace(RAW, name="s", schema=parse_columns("a STRIN")), "TypeFault"),
+        (replace(RAW, name="s", schema=parse_columns("a INT, A STRING")), "NameFault"),
+        (replace(RAW, name="s", schema=parse_columns("__position STRING")), "NameFault"),
+        (replace(RAW, name="__s"), "NameFault"),
+        (replace(RAW, name="s__late"), "NameFault"),
+    ],
+)
+def test_a_wrong_stream_is_found_where_it_is_declared(stream: Stream, code: str) -> None:
+    findings = found(stream)
+    assert [(finding.code, finding.where) for finding in findings] == [(code, stream.where)]
+
+
+def test_views_that_read_each_other_are_found() -> None:
+    findings = found(view("SELECT * FROM b", name="a"), view("SELECT * FROM c", name="b"), view("SELECT * FROM a", name="c"))
+    assert [finding.code for finding in findings] == ["PlanFault"]
+
+
+def test_a_view_over_a_view_sees_its_columns() -> None:
+    totals = view("SELECT card, sum(amount) AS total FROM payments GROUP BY card", name="totals")
+    right = [finding for finding in found(totals, view("SELECT card, total FROM totals", name="w")) if finding.severity == "error"]
+    wrong = [finding for finding in found(totals, view("SELECT card, amount FROM totals", name="w")) if finding.severity == "error"]
+    assert right == []
+    assert [finding.code for finding in wrong] == ["NameFault"]
+
+
+def test_a_sink_delivers_a_view_and_its_options_are_checked() -> None:
+    place = Where("app.sql", 30)
+    good = view("SELECT id FROM payments")
+
+    def promise(name: str, options: Options, keyed: bool | None) -> None:
+        assert not keyed
+        if "delivery" in options:
+            raise PromiseFault(f"{name} cannot promise that")
+
+    def source(kind: str, name: str, options: Mapping[str, object], columns: object) -> None:
+        if name == "payments" and kind == "stream":
+            raise OptionFault("no topic")
+
+    findings = check(declared(good, Sink("out", "v", {}, place), Sink("lost", "w", {"delivery": "exactly-once"}, place)), source, promise)
+    assert [(finding.code, finding.where) for finding in findings] == [("OptionFault", PAYMENTS.where), ("NameFault", place), ("PromiseFault", place)]
+
+
+def test_the_first_error_is_raised_as_its_class() -> None:
+    with pytest.raises(PlanFault) as caught:
+        raise_first(found(view("SELECT card FROM payments WHERE sum(amount) > 1")))
+    assert caught.value.hint
+    assert caught.value.excerpt
+    raise_first(of("SELECT DISTINCT card FROM payments", "warning"))

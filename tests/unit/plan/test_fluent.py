@@ -1,0 +1,129 @@
+"""The Python face: declarations as values, places in the user's file, and wrong arguments."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+
+import pytest
+
+import penstock as ps
+from penstock.plan.declare import Emit, Secret, Sink, Stream, Table, View
+from penstock.plan.nodes import Scan, walk
+from penstock.schema import Column
+
+
+def line() -> int:
+    frame = inspect.currentframe()
+    assert frame is not None
+    assert frame.f_back is not None
+    return frame.f_back.f_lineno
+
+
+def fraud() -> tuple[ps.App, ps.Query, ps.Query]:
+    app = ps.App("fraud")
+    columns = "id STRING, card STRING, amount DECIMAL(12, 2), at TIMESTAMP"
+    payments = app.stream("payments", ps.Kafka("localhost:9092", topic="payments"), columns, event_time="at", lateness="10 seconds", record=True)
+    return app, payments, app.table("cards", ps.Files("cards.csv", format="csv", header=True), "card STRING, country STRING")
+
+
+def test_declarations_are_the_values_that_sql_gives() -> None:
+    app, payments, cards = fraud()
+    hourly = app.view("hourly", payments.join(cards, on="card").window("1 hour").group_by("country").agg(n="count(*)"), emit="on close", late="keep")
+    app.sink("out", hourly, ps.Postgres("db", table="hourly", password=ps.secret("pg")), delivery="exactly-once")
+    stream, table, view, sink = app.declarations()
+    assert isinstance(stream, Stream)
+    assert isinstance(table, Table)
+    assert isinstance(view, View)
+    assert isinstance(sink, Sink)
+    assert stream.options == {"connector": "kafka", "servers": "localhost:9092", "topic": "payments", "record": "true"}
+    assert stream.schema.columns[2] == Column("amount", "decimal(12,2)")
+    assert (stream.event_time, stream.lateness) == ("at", "10 seconds")
+    assert table.options == {"connector": "files", "path": "cards.csv", "format": "csv", "header": "true"}
+    assert view.emit is Emit.ON_CLOSE
+    assert view.options == {"late": "keep"}
+    assert sink.view == "hourly"
+    assert sink.options == {"connector": "postgres", "host": "db", "table": "hourly", "password": Secret("pg"), "delivery": "exactly-once"}
+
+
+def test_every_node_knows_the_users_line() -> None:
+    app, payments, _ = fraud()
+    query = payments.where("amount > 1").select("card"); here = line()  # fmt: skip # noqa: E702
+    app.view("v", query)
+    view = app.declarations()[-1]
+    assert isinstance(view, View)
+    places = [node.where for node in walk(view.query) if not isinstance(node, Scan)]
+    assert places
+    assert all(place is not None and place.file == __file__ and place.line == here for place in places)
+    assert view.where is not None
+    assert view.where.line == here + 1
+
+
+def test_a_view_may_be_read_by_another() -> None:
+    app, payments, _ = fraud()
+    totals = app.view("totals", payments.group_by("card").agg(total="sum(amount)"))
+    app.view("best", totals.order_by("total DESC").limit(3))
+    best = app.declarations()[-1]
+    assert isinstance(best, View)
+    assert any(isinstance(node, Scan) and node.name == "totals" for node in walk(best.query))
+
+
+def test_sql_declares_into_the_same_app() -> None:
+    app, _, _ = fraud()
+    app.sql("CREATE MATERIALIZED VIEW big AS SELECT * FROM payments WHERE amount > 500;")
+    big = app.declarations()[-1]
+    assert isinstance(big, View)
+    assert big.name == "big"
+    assert big.where is not None
+    assert big.where.file == __file__
+
+
+def test_generator_columns_are_options() -> None:
+    made = ps.Generator(seed=7, rows_per_second=10, columns={"amount": "rand() * 100"})
+    assert made.options == {"connector": "generator", "seed": "7", "rows_per_second": "10", "amount": "rand() * 100"}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda p, c: p.having("x > 1"),
+        lambda p, c: p.group_by("card").where("amount > 1"),
+        lambda p, c: p.group_by("card").select("card"),
+        lambda p, c: p.select(),
+        lambda p, c: p.agg(),
+        lambda p, c: p.join(c),
+        lambda p, c: p.join("cards", on="card"),
+        lambda p, c: p.join(c, on="card", how="sideways"),
+        lambda p, c: c.window("1 hour"),
+        lambda p, c: p.where(3),
+        lambda p, c: p.limit(-1),
+    ],
+)
+def test_a_query_that_cannot_be_is_refused_at_its_line(wrong: Callable[[ps.Query, ps.Query], ps.Query]) -> None:
+    _, payments, cards = fraud()
+    with pytest.raises(ps.PlanFault) as caught:
+        wrong(payments, cards)
+    assert caught.value.hint
+    assert caught.value.where is not None
+    assert caught.value.where.file == __file__
+
+
+def test_wrong_declarations_are_refused() -> None:
+    app, payments, _ = fraud()
+    with pytest.raises(ps.OptionFault):
+        app.view("v", payments, emit="sometimes")
+    with pytest.raises(ps.OptionFault):
+        app.stream("s", "kafka", "id STRING")  # type: ignore[arg-type]
+    with pytest.raises(ps.SyntaxFault):
+        app.stream("s", ps.Files("x"), "id")
+    with pytest.raises(ps.PlanFault):
+        app.stream("s", ps.Files("x"), "id STRING", lateness="1 second")
+    with pytest.raises(ps.PlanFault):
+        app.sink("out", payments.where("amount > 1"), ps.Console())
+    with pytest.raises(ps.SyntaxFault):
+        payments.where("card = 'open")
+
+
+def test_aggregates_without_groups_are_one_row() -> None:
+    _, payments, _ = fraud()
+    assert payments.agg(n="count(*)").node == payments.agg("count(*) AS n").node
