@@ -9,7 +9,7 @@ from penstock.schema import Column, Schema, normal_type
 
 
 class Type(NamedTuple):
-    """`name` in Spark's spelling; precision and scale are the `arguments` of a decimal; `fields` of a struct, element of an array, key and value of a map."""
+    """`name` in Spark's spelling, precision and scale of a decimal, and the parts of a struct, an array or a map."""
 
     name: str
     arguments: tuple[int, ...] = ()

@@ -1,0 +1,50 @@
+"""Opens sinks by their connector; each connector is imported only when an app uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from penstock.sink.ddl import columns
+from penstock.sink.options import check_sink_options
+from penstock.sink.spec import SinkSpec, SinkWriter
+
+__all__ = ["SinkSpec", "SinkWriter", "open_sink"]
+
+
+def open_sink(
+    name: str,
+    view: str,
+    options: Mapping[str, str],
+    ddl: str,
+    key: tuple[str, ...] | None,
+    *,
+    append_only: bool,
+    complete: bool,
+    folder: Path,
+) -> SinkWriter:
+    """The sink `name` of `view`; `options` are plain values, with secrets already read. Relative paths are below `folder`."""
+    check_sink_options(name, options, key is not None)
+    plain = {option.lower(): value for option, value in options.items()}
+    spec = SinkSpec(name, view, plain, columns(ddl), key, append_only, complete, folder)
+    match plain["connector"]:
+        case "postgres":
+            from penstock.sink.postgres_sink import PostgresSink
+
+            return PostgresSink(spec)
+        case "files":
+            from penstock.sink.files_sink import FilesSink
+
+            return FilesSink(spec)
+        case "kafka":
+            from penstock.sink.kafka_sink import KafkaSink
+
+            return KafkaSink(spec)
+        case "callback":
+            from penstock.sink.callback_sink import CallbackSink
+
+            return CallbackSink(spec)
+        case _:
+            from penstock.sink.console_sink import ConsoleSink
+
+            return ConsoleSink(spec)

@@ -1,0 +1,138 @@
+"""Delivers to a table of a Postgres database: keyed views upsert and delete, others insert and take back single copies.
+
+Exactly-once (the default): rows and ledger change in one transaction, table `penstock_epochs` beside the target; a replayed
+epoch is skipped, an older driver is fenced. At-least-once: no ledger. When a view begins anew (a new incarnation), the first
+epoch replaces the content of a table that Penstock made; a table of the user's own is never emptied: that is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from psycopg import sql
+
+from penstock.change import Epoch
+from penstock.errors import FencedError, SinkError
+from penstock.sink.options import EXACTLY_ONCE, delivery_of
+from penstock.sink.postgres_server import Connection, PostgresServer
+from penstock.sink.postgres_table import Target, find_target
+from penstock.sink.spec import SinkSpec
+
+_LEDGER = (
+    "CREATE TABLE IF NOT EXISTS {} (sink text, target text, incarnation text NOT NULL, fence bigint NOT NULL, epoch bigint NOT NULL,"
+    " made boolean NOT NULL, PRIMARY KEY (sink, target))"
+)
+
+
+class PostgresSink:
+    """One connection, one transaction per epoch."""
+
+    def __init__(self, spec: SinkSpec) -> None:
+        self._spec = spec
+        self._server = PostgresServer.from_options(spec.options)
+        self._table = spec.options["table"]
+        schema = self._table.rpartition(".")[0]
+        self._ledger = sql.Identifier(schema, "penstock_epochs") if schema else sql.Identifier("penstock_epochs")
+        self._ledgered = delivery_of(spec.options) == EXACTLY_ONCE
+        self._fence: int | None = None
+        self._open: Connection | None = None
+        self._target: Target | None = None
+
+    def position(self, incarnation: str) -> int | None:
+        with self._transaction() as connection:
+            target = self._prepared(connection)
+            if not self._ledgered:
+                return None
+            connection.execute(sql.SQL(_LEDGER).format(self._ledger))
+            taken = connection.execute(
+                sql.SQL(
+                    "INSERT INTO {} AS l VALUES (%s, %s, %s, 1, -1, %s) ON CONFLICT (sink, target) DO UPDATE SET fence = l.fence + 1"
+                    " RETURNING incarnation, fence, epoch, made"
+                ).format(self._ledger),
+                (self._spec.name, self._table, incarnation, target.made),
+            ).fetchone()
+            assert taken is not None
+            before, self._fence, epoch, made = taken
+            if before != incarnation:
+                self._check_may_clear(connection, bool(made))
+                return -1
+            if target.made and epoch >= 0:
+                raise SinkError(
+                    f"sink `{self._spec.name}`: table {self._table} is gone, but the ledger says that epochs up to {epoch} are in it",
+                    hint="restore the table, or let the view begin anew with an empty state folder",
+                )
+            return int(epoch)
+
+    def deliver(self, epoch: Epoch) -> None:
+        self._write(epoch, lambda connection, target: target.put(connection, epoch.changes))
+
+    def deliver_complete(self, epoch: Epoch, rows: Sequence[str]) -> None:
+        self._write(epoch, lambda connection, target: target.fill(connection, rows))
+
+    def close(self) -> None:
+        if self._open is not None:
+            self._open.close()
+            self._open = None
+
+    def _write(self, epoch: Epoch, change: Callable[[Connection, Target], None]) -> None:
+        if self._ledgered and self._fence is None:
+            self.position(epoch.incarnation)
+        with self._transaction() as connection:
+            target = self._prepared(connection)
+            if not self._ledgered:
+                change(connection, target)
+                return
+            connection.execute("SET LOCAL synchronous_commit = on")
+            incarnation, last = self._claim(connection)
+            if incarnation == epoch.incarnation and epoch.epoch <= last:
+                return
+            if incarnation != epoch.incarnation:
+                target.clear(connection)
+            change(connection, target)
+            connection.execute(
+                sql.SQL("UPDATE {} SET incarnation = %s, epoch = %s WHERE sink = %s AND target = %s").format(self._ledger),
+                (epoch.incarnation, epoch.epoch, self._spec.name, self._table),
+            )
+
+    def _claim(self, connection: Connection) -> tuple[str, int]:
+        """Holds the ledger's row until the transaction ends; what it says."""
+        found = connection.execute(
+            sql.SQL("SELECT incarnation, epoch, fence FROM {} WHERE sink = %s AND target = %s FOR UPDATE").format(self._ledger),
+            (self._spec.name, self._table),
+        ).fetchone()
+        if found is None or found[2] != self._fence:
+            raise FencedError(
+                f"sink `{self._spec.name}`: another driver has taken over table {self._table}",
+                hint="only one `penstock run` may deliver to it; give the other sink another name or another table",
+            )
+        return str(found[0]), int(found[1])
+
+    def _check_may_clear(self, connection: Connection, made: bool) -> None:
+        shared = connection.execute(
+            sql.SQL("SELECT count(*) FROM {} WHERE target = %s AND sink <> %s").format(self._ledger), (self._table, self._spec.name)
+        ).fetchone()
+        if made and shared == (0,):
+            return
+        raise SinkError(
+            f"sink `{self._spec.name}`: view `{self._spec.view}` begins anew, but table {self._table} holds what an earlier run delivered,"
+            f" and {'other sinks write to it too' if made else 'Penstock did not make that table, so it does not empty it'}",
+            hint=f"name another table, or empty it and DELETE FROM penstock_epochs WHERE sink = '{self._spec.name}'",
+        )
+
+    def _prepared(self, connection: Connection) -> Target:
+        if self._target is None:
+            self._target = find_target(connection, self._spec, self._ledgered)
+        return self._target
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Connection]:
+        if self._open is None or self._open.closed:
+            self._open = self._server.connect()
+        known = self._target
+        try:
+            with self._server.reported(f"sink `{self._spec.name}`: writing to table {self._table}"), self._open.transaction():
+                yield self._open
+        except BaseException:
+            self._target = known
+            raise
