@@ -1,0 +1,6 @@
+-- view: distinct_global
+-- uses: bids
+-- cut: yes
+-- says: A global distinct count over two columns.
+CREATE MATERIALIZED VIEW distinct_global AS
+SELECT count(DISTINCT auction, bidder) AS pairs, count(*) AS n FROM bids;

@@ -1,0 +1,6 @@
+-- view: distinct_pairs
+-- uses: bids
+-- cut: no
+-- says: DISTINCT over two columns counts null as a value.
+CREATE MATERIALIZED VIEW distinct_pairs AS
+SELECT DISTINCT auction, channel FROM bids;

@@ -1,0 +1,1 @@
+SELECT count(*) AS n, max(price) AS top FROM bids GROUP BY auction

@@ -1,0 +1,3 @@
+SELECT category, avg(final) AS mean_final, count(*) AS sold FROM (
+  SELECT a.id, a.category, max(b.price) AS final FROM auctions a JOIN bids b ON a.id = b.auction AND b.at BETWEEN a.at AND a.expires GROUP BY a.id, a.category
+) GROUP BY category

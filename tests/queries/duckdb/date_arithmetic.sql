@@ -1,0 +1,1 @@
+SELECT id, "at" + INTERVAL 1 DAY AS tomorrow, "at" - INTERVAL '90' MINUTE AS earlier, CAST(floor(epoch_ms("at") / 1000) AS BIGINT) AS seconds, epoch_ms("at") AS millis, CAST(CAST("at" AS DATE) - INTERVAL 1 MONTH AS DATE) AS last_month FROM payments

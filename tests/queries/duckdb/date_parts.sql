@@ -1,0 +1,1 @@
+SELECT id, year("at") AS y, month("at") AS m, day("at") AS d, hour("at") AS h, strftime("at", '%Y/%m/%d %H:%M') AS text, CAST("at" AS DATE) AS day, datediff('day', DATE '2024-02-28', CAST("at" AS DATE)) AS days, date_trunc('hour', "at") AS hour_start, last_day(CAST("at" AS DATE)) AS month_end FROM payments

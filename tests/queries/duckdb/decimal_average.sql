@@ -1,0 +1,1 @@
+SELECT currency, CAST(sum(amount) / count(amount) AS DECIMAL(16,6)) AS mean FROM payments GROUP BY currency

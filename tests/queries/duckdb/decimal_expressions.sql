@@ -1,0 +1,1 @@
+SELECT p.id, CAST(round(p.amount * r.rate, 2) AS DECIMAL(18,2)) AS euros, abs(p.amount) AS size, CAST(trunc(p.amount) AS BIGINT) AS whole, sign(p.amount)::DOUBLE AS sign FROM payments p LEFT JOIN rates r ON p.currency = r.currency

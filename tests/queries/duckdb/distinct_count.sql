@@ -1,0 +1,1 @@
+SELECT auction, count(DISTINCT bidder) AS bidders, count(DISTINCT channel) AS channels FROM bids GROUP BY auction

@@ -1,0 +1,1 @@
+SELECT count(DISTINCT (auction, bidder)) AS pairs, count(*) AS n FROM bids

@@ -1,0 +1,1 @@
+SELECT DISTINCT auction, channel FROM bids

@@ -1,0 +1,1 @@
+SELECT auction, channel, sum(price) AS total FROM bids GROUP BY ALL

@@ -1,0 +1,1 @@
+SELECT device, sum(temp) AS total, avg(temp) AS mean, count(temp) AS n, bool_or(temp > 30) AS hot FROM readings WHERE temp IS NULL OR temp > 90 GROUP BY device

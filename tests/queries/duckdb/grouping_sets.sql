@@ -1,0 +1,1 @@
+SELECT auction, bidder, max(price) AS top FROM bids GROUP BY GROUPING SETS ((auction), (bidder), ())

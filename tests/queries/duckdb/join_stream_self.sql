@@ -1,0 +1,3 @@
+SELECT early.auction, early.bidder AS was, late.bidder AS now, late.price - early.price AS by_how_much
+FROM bids early JOIN bids late ON early.auction = late.auction AND early.price < late.price AND early.bidder <> late.bidder
+  AND late.at >= early.at AND late.at <= early.at + INTERVAL 2 MINUTES

@@ -1,0 +1,1 @@
+SELECT auction, bidder, price FROM bids WHERE bidder NOT IN (SELECT name FROM people)

@@ -1,0 +1,1 @@
+SELECT auction, bidder, price FROM bids WHERE bidder IN (SELECT name FROM people)

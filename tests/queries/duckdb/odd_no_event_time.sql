@@ -1,0 +1,2 @@
+-- windows: w = orders size 10 minutes
+SELECT "window"."start" AS since, count(*) AS n FROM w GROUP BY ALL

@@ -1,0 +1,2 @@
+SELECT auction, bidder, first_value(price) OVER w AS opening, last_value(bidder) OVER w AS latest FROM bids
+WINDOW w AS (PARTITION BY auction ORDER BY "at", price, bidder ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)

@@ -1,0 +1,1 @@
+SELECT auction, "at", price, lag(price) OVER (PARTITION BY auction ORDER BY "at", price, bidder) AS before, price - lag(price, 1, 0) OVER (PARTITION BY auction ORDER BY "at", price, bidder) AS rise FROM bids

@@ -1,0 +1,3 @@
+SELECT auction, bidder, total, place FROM (
+  SELECT auction, bidder, sum(price) AS total, row_number() OVER (PARTITION BY auction ORDER BY sum(price) DESC, bidder) AS place FROM bids GROUP BY auction, bidder
+) WHERE place <= 2

@@ -1,0 +1,1 @@
+SELECT auction FROM bids EXCEPT SELECT id FROM auctions

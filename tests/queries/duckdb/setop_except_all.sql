@@ -1,0 +1,1 @@
+SELECT bidder AS who FROM bids EXCEPT ALL SELECT seller FROM auctions

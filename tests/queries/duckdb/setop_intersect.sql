@@ -1,0 +1,1 @@
+SELECT bidder AS who FROM bids INTERSECT SELECT seller FROM auctions

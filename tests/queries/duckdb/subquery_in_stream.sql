@@ -1,0 +1,1 @@
+SELECT who, words FROM searches WHERE who IN (SELECT who FROM clicks WHERE ms IS NOT NULL)

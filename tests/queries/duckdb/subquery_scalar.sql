@@ -1,0 +1,1 @@
+SELECT auction, bidder, price FROM bids WHERE price > (SELECT avg(price) FROM bids)

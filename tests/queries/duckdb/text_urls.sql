@@ -1,0 +1,1 @@
+SELECT regexp_extract(url, '^https?://([^/]+)', 1) AS host, nullif(regexp_extract(url, '[?&]id=([^&#]*)', 1), '') AS id, string_split(url, '/')[1] AS scheme, regexp_extract(url, '[?&]ref=([a-z])', 1) AS ref FROM clicks

@@ -1,0 +1,1 @@
+SELECT bidder AS who FROM bids UNION SELECT seller FROM auctions

@@ -1,0 +1,1 @@
+SELECT auction, count(*) AS n FROM bids WHERE price > 100 GROUP BY auction

@@ -1,0 +1,1 @@
+SELECT coalesce(b.bidder, s.seller) AS who, b.spent, s.offered FROM (SELECT bidder, sum(price) AS spent FROM bids GROUP BY bidder) b FULL OUTER JOIN (SELECT seller, count(*) AS offered FROM auctions GROUP BY seller) s ON b.bidder = s.seller

@@ -1,0 +1,1 @@
+SELECT id, coalesce(array_to_string(list_sort(tags), '+'), '') AS joined, list_contains(tags, 'cat') AS cat, len(tags) AS n, CASE WHEN id = 6 THEN ['cat'] ELSE tags END AS once, tags[1:2] AS two FROM lines WHERE id <> 5 AND tags IS NOT NULL

@@ -1,0 +1,1 @@
+SELECT id, list_transform(tags, lambda t: upper(t)) AS loud, list_filter(tags, lambda t: length(t) > 3) AS long, list_contains(tags, 'cat') AS has_cat, coalesce(list_sum(list_transform(tags, lambda t: length(t))), 0)::INT AS letters FROM lines WHERE tags IS NOT NULL AND id <> 5

@@ -1,0 +1,1 @@
+SELECT id, regexp_extract(text, '([a-z'']+)@([a-z.]+)', 2) AS host, regexp_replace(text, '[aeiou]', '_', 'g') AS masked, len(regexp_extract_all(text, 'sat')) AS sat, regexp_extract_all(text, '(\d+)', 1) AS numbers FROM lines WHERE regexp_matches(text, '@|sat|=\d')

@@ -1,0 +1,1 @@
+SELECT id, upper(author.name) AS name, length(text) AS letters, substring(text, 1, 9) AS head, reverse(substring(text, 1, 9)) AS back, lpad(CAST(id AS VARCHAR), 4, '·') AS padded, text LIKE '%é%' AS accent FROM lines WHERE id IN (2, 5, 9)

@@ -1,0 +1,6 @@
+-- view: group_ordinals
+-- uses: bids
+-- cut: no
+-- says: GROUP BY ordinals.
+CREATE MATERIALIZED VIEW group_ordinals AS
+SELECT upper(bidder) AS name, coalesce(channel, '-') AS via, avg(price) AS mean FROM bids GROUP BY 1, 2;

@@ -1,0 +1,6 @@
+-- view: join_cards_null_safe
+-- uses: payments, cards
+-- cut: no
+-- says: A null-safe join condition.
+CREATE MATERIALIZED VIEW join_cards_null_safe AS
+SELECT p.id, c.country FROM payments p JOIN cards c ON p.card <=> c.card AND p.amount > 0;

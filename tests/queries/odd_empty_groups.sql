@@ -1,0 +1,6 @@
+-- view: odd_empty_groups
+-- uses: orders
+-- cut: no
+-- says: Groups of no rows are no rows.
+CREATE MATERIALIZED VIEW odd_empty_groups AS
+SELECT flag, count(*) AS n FROM orders WHERE qty > 1000 GROUP BY flag;
