@@ -38,13 +38,11 @@ def parse_type(text: str) -> Type:
 
 
 def _split(text: str) -> list[str]:
-    """The parts between commas that are in no bracket and no backticks."""
-    parts, depth, quoted, start = [], 0, False, 0
+    """The parts between commas that are in no bracket and no quotes."""
+    parts, depth, quoted, start = [], 0, "", 0
     for index, mark in enumerate(text):
-        if mark == "`":
-            quoted = not quoted
-        elif quoted:
-            continue
+        if quoted or mark in "`'\"":
+            quoted = "" if mark == quoted else quoted or mark
         elif mark in "<(":
             depth += 1
         elif mark in ">)":

@@ -1,0 +1,466 @@
+"""Every sink against the real thing: what arrives, once, whatever is in the data, and what is said when it cannot."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+
+from penstock.change import Change, Epoch
+from penstock.errors import AppFault, FencedError, SinkError
+from penstock.sink.delivery import SinkWriter, open_sink
+from penstock.sink.postgres_server import PostgresServer
+from penstock.testing.postgres import TemporaryPostgres
+
+DDL = (
+    "`Name` string, n bigint, price decimal(12,2), f double, ok boolean, b binary, day date, at timestamp, local timestamp_ntz, "
+    "w struct<start: timestamp, end: timestamp>, tags array<string>"
+)
+SMALL = "k string, n int"
+
+
+def row(name: str | None, **values: object) -> str:
+    """A row with every column of DDL."""
+    plain: dict[str, object] = dict.fromkeys(("n", "price", "f", "ok", "b", "day", "at", "local", "w", "tags"))
+    return json.dumps({"Name": name, **plain, **values}, ensure_ascii=False)
+
+
+def small(k: str | None, n: int) -> str:
+    return json.dumps({"k": k, "n": n}, ensure_ascii=False)
+
+
+def put(k: str | None, n: int) -> Change:
+    return Change("+", json.dumps([k]), small(k, n))
+
+
+def taken(k: str | None, n: int) -> Change:
+    return Change("-", json.dumps([k]), small(k, n))
+
+
+def bag(op: str, k: str, n: int) -> Change:
+    return Change(op, None, small(k, n))
+
+
+def epoch(number: int, changes: Sequence[Change], incarnation: str = "one") -> Epoch:
+    return Epoch("v", incarnation, number, list(changes))
+
+
+Opener = Callable[..., SinkWriter]
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Opener]:
+    """Opens sinks named `s` of view `v`, with SMALL columns unless told otherwise, and closes them."""
+    sinks: list[SinkWriter] = []
+
+    def open_one(
+        ddl: str = SMALL, key: tuple[str, ...] | None = None, append_only: bool = False, complete: bool = False, **options: object
+    ) -> SinkWriter:
+        texts = {name: str(value) for name, value in options.items()}
+        sinks.append(open_sink("s", "v", texts, ddl, key, append_only=append_only, complete=complete, folder=tmp_path))
+        return sinks[-1]
+
+    yield open_one
+    for sink in sinks:
+        sink.close()
+
+
+class Database:
+    """A fresh database, its options and a way to look into it."""
+
+    def __init__(self, server: TemporaryPostgres, name: str) -> None:
+        self.options: dict[str, object] = {"connector": "postgres", "table": "t", **server.parameters(name)}
+        self._server = PostgresServer.from_options({option: str(value) for option, value in self.options.items()})
+
+    def run(self, sql: str) -> list[tuple[Any, ...]]:
+        with self._server.connect() as connection:
+            cursor = connection.execute(sql.encode())
+            return cursor.fetchall() if cursor.description else []
+
+
+@pytest.fixture
+def db(postgres_server: TemporaryPostgres, database: str) -> Database:
+    return Database(postgres_server, database)
+
+
+VALUES = [
+    row(
+        'O\'Hara "q" 東京 🚀\t\\n',
+        n=9007199254740993,
+        price="1234567890.12",
+        f="NaN",
+        ok=True,
+        b="AP8n",
+        day="2024-02-29",
+        at="2024-02-29T23:59:59.123456Z",
+        local="2024-02-29T23:59:59",
+        w={"start": "2024-01-01T00:00:00Z", "end": None},
+        tags=["a", "b'"],
+    ),
+    row(None),
+    row("", f="-Infinity", price="-0.01", tags=[]),
+]
+
+
+def test_postgres_decodes_every_type(opened: Opener, db: Database) -> None:
+    sink = opened(DDL, append_only=True, **db.options)
+    sink.deliver(epoch(0, [Change("+", None, line) for line in VALUES]))
+    full, nothing, odd = db.run("SELECT \"Name\", n, price, f, ok, b, day::text, at::text, local::text, w->>'start', tags->>1, w FROM t")
+    assert full[:3] == ('O\'Hara "q" 東京 🚀\t\\n', 9007199254740993, Decimal("1234567890.12"))
+    assert math.isnan(full[3])
+    assert full[4:11] == (
+        True,
+        b"\x00\xff'",
+        "2024-02-29",
+        "2024-02-29 23:59:59.123456+00",
+        "2024-02-29 23:59:59",
+        "2024-01-01T00:00:00Z",
+        "b'",
+    )
+    assert nothing == (None,) * 12
+    assert (odd[0], odd[2], odd[3]) == ("", Decimal("-0.01"), -math.inf)
+    types = dict(db.run("SELECT attname::text, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 't'::regclass AND attnum > 0"))
+    assert (types["price"], types["at"], types["w"]) == ("numeric(12,2)", "timestamp with time zone", "jsonb")
+
+
+def test_postgres_upserts_and_deletes_by_key_even_when_it_is_null(opened: Opener, db: Database) -> None:
+    sink = opened(key=("k",), **db.options)
+    sink.deliver(epoch(0, [put("a", 1), put(None, 2), put("a", 3), put("b", 4)]))
+    sink.deliver(epoch(1, [put(None, 5), taken("b", 4)]))
+    assert sorted(db.run("SELECT k, n FROM t"), key=str) == [("a", 3), (None, 5)]
+    sink.deliver(epoch(2, [taken(None, 5), put("c", 1), taken("c", 1)]))
+    assert db.run("SELECT k, n FROM t") == [("a", 3)]
+
+
+def test_postgres_takes_back_exactly_one_copy(opened: Opener, db: Database) -> None:
+    sink = opened(DDL, **db.options)
+    sink.deliver(epoch(0, [Change("+", None, line) for line in (*VALUES, *VALUES, *VALUES)]))
+    sink.deliver(epoch(1, [*(Change("-", None, line) for line in VALUES), Change("-", None, VALUES[0]), Change("+", None, VALUES[1])]))
+    assert db.run('SELECT "Name", count(*) FROM t GROUP BY 1 ORDER BY 2, 1') == [('O\'Hara "q" 東京 🚀\t\\n', 1), ("", 2), (None, 3)]
+
+
+def test_postgres_replaces_a_complete_result(opened: Opener, db: Database) -> None:
+    sink = opened(key=("k",), complete=True, **db.options)
+    sink.deliver_complete(epoch(0, []), [small("a", 1), small("b", 2)])
+    sink.deliver_complete(epoch(1, []), [small("c", 3), small("c", 3)])
+    sink.deliver_complete(epoch(1, []), [small("never", 0)])
+    assert db.run("SELECT k, n FROM t") == [("c", 3), ("c", 3)]
+
+
+def test_postgres_skips_a_replayed_epoch(opened: Opener, db: Database) -> None:
+    first = opened(append_only=True, **db.options)
+    assert first.position("one") == -1
+    first.deliver(epoch(0, [bag("+", "a", 1)]))
+    first.deliver(epoch(1, []))
+    again = opened(append_only=True, **db.options)
+    assert again.position("one") == 1
+    again.deliver(epoch(0, [bag("+", "a", 1)]))
+    again.deliver(epoch(2, [bag("+", "b", 1)]))
+    assert db.run("SELECT k FROM t") == [("a",), ("b",)]
+    assert db.run("SELECT sink, target, incarnation, fence, epoch FROM penstock_epochs") == [("s", "t", "one", 2, 2)]
+
+
+def test_postgres_fences_the_older_driver(opened: Opener, db: Database) -> None:
+    old, new = opened(append_only=True, **db.options), opened(append_only=True, **db.options)
+    old.position("one")
+    new.position("one")
+    with pytest.raises(FencedError, match="another driver"):
+        old.deliver(epoch(0, [bag("+", "old", 1)]))
+    new.deliver(epoch(0, [bag("+", "new", 1)]))
+    assert db.run("SELECT k FROM t") == [("new",)]
+
+
+def test_postgres_begins_anew_in_a_table_it_made(opened: Opener, db: Database) -> None:
+    opened(append_only=True, **db.options).deliver(epoch(5, [bag("+", "old", 1)]))
+    again = opened(append_only=True, **db.options)
+    assert again.position("two") == -1
+    assert db.run("SELECT k FROM t") == [("old",)]
+    again.deliver(epoch(0, [bag("+", "new", 1)], "two"))
+    assert db.run("SELECT k FROM t") == [("new",)]
+
+
+def test_postgres_never_empties_a_table_of_the_users_own(opened: Opener, db: Database) -> None:
+    db.run("CREATE TABLE t (k text, n int, note text DEFAULT 'mine')")
+    opened(append_only=True, **db.options).deliver(epoch(0, [bag("+", "a", 1)]))
+    with pytest.raises(SinkError, match="Penstock did not make that table"):
+        opened(append_only=True, **db.options).position("two")
+    assert db.run("SELECT k, note FROM t") == [("a", "mine")]
+
+
+def test_postgres_notices_that_its_table_was_dropped(opened: Opener, db: Database) -> None:
+    opened(append_only=True, **db.options).deliver(epoch(0, [bag("+", "a", 1)]))
+    db.run("DROP TABLE t")
+    with pytest.raises(SinkError, match="is gone, but the ledger"):
+        opened(append_only=True, **db.options).position("one")
+
+
+def test_postgres_at_least_once_has_no_ledger(opened: Opener, db: Database) -> None:
+    sink = opened(append_only=True, delivery="at-least-once", **db.options)
+    assert sink.position("one") is None
+    sink.deliver(epoch(0, [bag("+", "a", 1)]))
+    sink.deliver(epoch(0, [bag("+", "a", 1)]))
+    assert db.run("SELECT k FROM t") == [("a",), ("a",)]
+    assert db.run("SELECT to_regclass('penstock_epochs')") == [(None,)]
+
+
+def test_postgres_writes_into_an_existing_table_of_other_types(opened: Opener, db: Database) -> None:
+    db.run('CREATE SCHEMA shop; CREATE TABLE shop."Odd Name" (id serial, "K" varchar(10) PRIMARY KEY, n numeric)')
+    sink = opened(key=("k",), **{**db.options, "table": "shop.Odd Name"})
+    sink.deliver(epoch(0, [put("a", 1), put("b", 2)]))
+    sink.deliver(epoch(1, [put("a", 7), taken("b", 2)]))
+    assert db.run('SELECT "K", n FROM shop."Odd Name"') == [("a", Decimal(7))]
+    assert db.run("SELECT epoch FROM shop.penstock_epochs") == [(1,)]
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("CREATE TABLE t (k text)", "lacks columns of view `v`: n integer"),
+        ("CREATE TABLE t (k text, n int)", r"no unique index on \(k\)"),
+        ("CREATE UNLOGGED TABLE t (k text UNIQUE, n int)", "loses its rows in a crash"),
+        ("CREATE TABLE t (k text UNIQUE, n int CHECK (n > 10))", "violates check constraint"),
+    ],
+)
+def test_postgres_says_why_a_table_will_not_do(opened: Opener, db: Database, table: str, message: str) -> None:
+    db.run(table)
+    with pytest.raises(SinkError, match=message):
+        opened(key=("k",), **db.options).deliver(epoch(0, [put("a", 1)]))
+
+
+def test_postgres_survives_a_server_that_restarts(opened: Opener, db: Database, postgres_server: TemporaryPostgres) -> None:
+    sink = opened(append_only=True, **db.options)
+    sink.deliver(epoch(0, [bag("+", "a", 1)]))
+    postgres_server.stop(at_once=True)
+    with pytest.raises(SinkError):
+        sink.deliver(epoch(1, [bag("+", "b", 1)]))
+    postgres_server.start()
+    sink.deliver(epoch(1, [bag("+", "b", 1)]))
+    assert db.run("SELECT k FROM t") == [("a",), ("b",)]
+
+
+def test_postgres_takes_a_hundred_thousand_rows(opened: Opener, db: Database) -> None:
+    sink = opened(key=("k",), **db.options)
+    sink.deliver(epoch(0, [put(f"k{n}", n) for n in range(100_000)]))
+    sink.deliver(epoch(1, [taken(f"k{n}", n) for n in range(0, 100_000, 2)]))
+    assert db.run("SELECT count(*), sum(n) FROM t") == [(50_000, sum(range(1, 100_000, 2)))]
+
+
+def test_postgres_leaves_out_the_one_character_it_cannot_hold(opened: Opener, db: Database) -> None:
+    opened(append_only=True, **db.options).deliver(epoch(0, [Change("+", None, '{"k":"a\\u0000b\\\\u0000","n":1}')]))
+    assert db.run("SELECT k FROM t") == [("ab\\u0000",)]
+
+
+READERS = {
+    "json": "read_json('{}/epoch=*/*.json', format='newline_delimited')",
+    "csv": "read_csv('{}/epoch=*/*.csv', header=true)",
+    "parquet": "read_parquet('{}/epoch=*/*.parquet')",
+}
+
+
+def read(folder: Path, form: str, what: str = "k, n") -> list[tuple[Any, ...]]:
+    """What a reader who knows nothing of Penstock finds."""
+    with duckdb.connect() as connection:
+        return connection.execute(f"SELECT {what} FROM {READERS[form].format(folder)} ORDER BY ALL").fetchall()
+
+
+@pytest.mark.parametrize("form", sorted(READERS))
+def test_files_hold_each_epoch_once(opened: Opener, tmp_path: Path, form: str) -> None:
+    options = {"connector": "files", "path": "out", "format": form}
+    sink = opened(append_only=True, **options)
+    assert sink.position("one") == -1
+    sink.deliver(epoch(0, [bag("+", 'O\'Hara "q" 東京', 1), bag("+", "a,b\nc", 2)]))
+    sink.deliver(epoch(1, []))
+    again = opened(append_only=True, **options)
+    assert again.position("one") == 1
+    again.deliver(epoch(0, [bag("+", "again", 1)]))
+    again.deliver(epoch(3, [bag("+", "b", 1)]))
+    assert read(tmp_path / "out", form) == [('O\'Hara "q" 東京', 1), ("a,b\nc", 2), ("b", 1)]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["_penstock", "epoch=0", "epoch=3"]
+
+
+@pytest.mark.parametrize("form", sorted(READERS))
+def test_files_say_what_was_taken_back(opened: Opener, tmp_path: Path, form: str) -> None:
+    opened(connector="files", path="out", format=form).deliver(epoch(0, [bag("+", "a", 1), bag("-", "a", 1)]))
+    assert read(tmp_path / "out", form, "_op, k, n") == [("+", "a", 1), ("-", "a", 1)]
+
+
+@pytest.mark.parametrize("form", sorted(READERS))
+def test_files_keep_the_newest_complete_result(opened: Opener, tmp_path: Path, form: str) -> None:
+    sink = opened(complete=True, connector="files", path="out", format=form)
+    sink.deliver_complete(epoch(0, []), [small("a", 1)])
+    sink.deliver_complete(epoch(2, []), [small("b", 1), small("b", 1)])
+    assert read(tmp_path / "out", form) == [("b", 1), ("b", 1)]
+
+
+def test_files_do_not_show_what_a_crash_left_half_written(opened: Opener, tmp_path: Path) -> None:
+    sink = opened(append_only=True, connector="files", path="out")
+    sink.deliver(epoch(0, [bag("+", "a", 1)]))
+    half = tmp_path / "out" / ".staged-epoch=1"
+    half.mkdir()
+    (half / "part-0.json").write_text('{"k":"hal')
+    sink.deliver(epoch(1, [bag("+", "b", 1)]))
+    assert read(tmp_path / "out", "json") == [("a", 1), ("b", 1)]
+
+
+def test_files_know_an_epoch_by_its_folder_when_the_marker_came_too_late(opened: Opener, tmp_path: Path) -> None:
+    sink = opened(append_only=True, connector="files", path="out")
+    sink.deliver(epoch(0, [bag("+", "a", 1)]))
+    marker = (tmp_path / "out" / "_penstock").read_text()
+    sink.deliver(epoch(1, [bag("+", "b", 1)]))
+    (tmp_path / "out" / "_penstock").write_text(marker)
+    assert opened(append_only=True, connector="files", path="out").position("one") == 1
+
+
+def test_files_begin_anew_and_finish_a_clearing_that_was_cut_short(opened: Opener, tmp_path: Path) -> None:
+    old = opened(append_only=True, connector="files", path="out")
+    for number in range(3):
+        old.deliver(epoch(number, [bag("+", "old", number)]))
+    new = opened(append_only=True, connector="files", path="out")
+    assert new.position("two") == -1
+    marker = tmp_path / "out" / "_penstock"
+    marker.write_text(json.dumps({**json.loads(marker.read_text()), "incarnation": "two", "epoch": -1, "clearing": True}))
+    new.deliver(epoch(0, [bag("+", "new", 1)], "two"))
+    assert read(tmp_path / "out", "json") == [("new", 1)]
+    with pytest.raises(FencedError, match="another driver"):
+        old.deliver(epoch(3, [bag("+", "old", 3)]))
+
+
+def test_files_refuse_a_folder_that_is_not_theirs(opened: Opener, tmp_path: Path) -> None:
+    (tmp_path / "out" / "epoch=4").mkdir(parents=True)
+    with pytest.raises(SinkError, match="no file _penstock"):
+        opened(append_only=True, connector="files", path="out").position("one")
+    opened(append_only=True, connector="files", path="mine").position("one")
+    other = open_sink("other", "v", {"connector": "files", "path": "mine"}, SMALL, None, append_only=True, complete=False, folder=tmp_path)
+    with pytest.raises(SinkError, match="belongs to sink `s`"):
+        other.position("one")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SinkError, match="cannot write to"):
+        opened(append_only=True, connector="files", path="file").position("one")
+
+
+def consumed(servers: str, topic: str, count: int) -> list[tuple[bytes | None, bytes | None, dict[str, bytes]]]:
+    """The records of a topic: key, value, headers."""
+    consumer = Consumer({"bootstrap.servers": servers, "group.id": "none", "enable.auto.commit": False, "auto.offset.reset": "earliest"})
+    partitions = consumer.list_topics(topic, timeout=10).topics[topic].partitions
+    consumer.assign([TopicPartition(topic, partition, 0) for partition in partitions])
+    found: list[tuple[bytes | None, bytes | None, dict[str, bytes]]] = []
+    deadline = time.monotonic() + 30
+    while len(found) < count and time.monotonic() < deadline:
+        for message in consumer.consume(10_000, timeout=1.0):
+            assert message.error() is None
+            found.append((message.key(), message.value(), dict(message.headers() or [])))  # type: ignore[arg-type]
+    consumer.close()
+    return found
+
+
+def test_kafka_gets_rows_keys_and_tombstones(opened: Opener, kafka: str) -> None:
+    sink = opened(key=("k",), connector="kafka", servers=kafka, topic="keyed")
+    assert sink.position("one") is None
+    sink.deliver(epoch(7, [put("O'Hara 東京", 1), taken("O'Hara 東京", 1), put(None, 2)]))
+    sink.deliver(epoch(8, []))
+    found = consumed(kafka, "keyed", 3)
+    assert [(json.loads(key or b""), value and json.loads(value)) for key, value, _ in found] == [
+        (["O'Hara 東京"], {"k": "O'Hara 東京", "n": 1}),
+        (["O'Hara 東京"], None),
+        ([None], {"k": None, "n": 2}),
+    ]
+    assert {headers["penstock-epoch"] for _, _, headers in found} == {b"7"}
+
+
+def test_kafka_takes_its_key_from_a_column(kafka: str) -> None:
+    sink = open_sink(
+        "s", "v", {"connector": "kafka", "servers": kafka, "topic": "bag", "key": "K"}, SMALL, None, append_only=False, complete=False, folder=Path()
+    )
+    sink.deliver(epoch(0, [bag("+", "a", 1), bag("-", "a", 1)]))
+    sink.close()
+    assert [(key, value, headers["penstock-op"]) for key, value, headers in consumed(kafka, "bag", 2)] == [
+        (b"a", small("a", 1).encode(), b"+"),
+        (b"a", small("a", 1).encode(), b"-"),
+    ]
+
+
+def test_kafka_gets_the_whole_of_a_complete_result(opened: Opener, kafka: str) -> None:
+    sink = opened(key=("k",), complete=True, connector="kafka", servers=kafka, topic="complete")
+    sink.deliver_complete(epoch(0, [taken("b", 1), put("a", 1)]), [small("a", 1), small("c", 1)])
+    assert [(key, value) for key, value, _ in consumed(kafka, "complete", 3)] == [
+        (b'["b"]', None),
+        (b'["a"]', small("a", 1).encode()),
+        (b'["c"]', small("c", 1).encode()),
+    ]
+
+
+def test_kafka_takes_a_hundred_thousand_rows(opened: Opener, kafka: str) -> None:
+    opened(append_only=True, connector="kafka", servers=kafka, topic="many").deliver(epoch(0, [bag("+", "x", n) for n in range(100_000)]))
+    found = consumed(kafka, "many", 100_000)
+    assert sum(json.loads(value or b"")["n"] for _, value, _ in found) == sum(range(100_000))
+
+
+def test_kafka_that_is_not_there_is_reported_within_ten_seconds(opened: Opener) -> None:
+    began = time.monotonic()
+    with pytest.raises(SinkError, match=r"topic `t` at 127\.0\.0\.1:1:"):
+        opened(connector="kafka", servers="127.0.0.1:1", topic="t").deliver(epoch(0, [bag("+", "a", 1)]))
+    assert time.monotonic() - began < 10.5
+
+
+def test_console_prints_a_line_for_each_change(opened: Opener, capsys: pytest.CaptureFixture[str]) -> None:
+    sink = opened(connector="console")
+    assert sink.position("one") is None
+    sink.deliver(epoch(0, [bag("+", "O'Hara", 1), bag("-", "東", 2)]))
+    sink.deliver_complete(epoch(1, []), [small("c", 3)])
+    assert capsys.readouterr().out.splitlines() == ["+ v " + small("O'Hara", 1), "- v " + small("東", 2), "+ v " + small("c", 3)]
+
+
+CALLBACK = """
+import neighbour
+
+def send(changes, epoch):
+    for change in changes:
+        if change["row"]["n"] < 0:
+            neighbour.fail(change)
+        neighbour.seen.append((change["op"], change["key"], change["row"]["k"], epoch))
+"""
+NEIGHBOUR = """
+seen = []
+
+def fail(change):
+    raise ValueError(f"negative: {change['row']['k']}")
+"""
+
+
+def test_callback_is_called_with_decoded_changes(opened: Opener, tmp_path: Path) -> None:
+    (tmp_path / "alerts.py").write_text(CALLBACK.replace("neighbour", "neighbour_a"))
+    (tmp_path / "neighbour_a.py").write_text(NEIGHBOUR)
+    sink = opened(key=("k",), connector="callback", callback="alerts:send")
+    sink.deliver(epoch(4, [put("O'Hara", 1), taken("b", 2)]))
+    sink.deliver(epoch(5, []))
+    sink.deliver_complete(epoch(6, []), [small("c", 3)])
+    assert sys.modules["neighbour_a"].seen == [("+", ["O'Hara"], "O'Hara", 4), ("-", ["b"], "b", 4), ("+", None, "c", 6)]
+
+
+def test_an_error_of_a_callback_names_the_users_line(opened: Opener, tmp_path: Path) -> None:
+    (tmp_path / "alerts.py").write_text(CALLBACK.replace("neighbour", "neighbour_b"))
+    (tmp_path / "neighbour_b.py").write_text(NEIGHBOUR)
+    with pytest.raises(SinkError, match="alerts:send raised ValueError: negative: a") as caught:
+        opened(connector="callback", callback="alerts:send").deliver(epoch(0, [bag("+", "a", -1)]))
+    assert caught.value.where is not None
+    assert (Path(caught.value.where.file).name, caught.value.where.line) == ("neighbour_b.py", 5)
+
+
+@pytest.mark.parametrize(
+    ("callback", "message"),
+    [("absent:send", r"no file absent\.py"), ("alerts:sned", "has no function `sned`"), ("broken:send", "cannot be imported: NameError")],
+)
+def test_a_callback_that_cannot_be_loaded_is_the_apps_fault(opened: Opener, tmp_path: Path, callback: str, message: str) -> None:
+    (tmp_path / "alerts.py").write_text("def send(changes, epoch): ...\n")
+    (tmp_path / "broken.py").write_text("send = nothing\n")
+    with pytest.raises(AppFault, match=message):
+        opened(connector="callback", callback=callback)

@@ -1,0 +1,109 @@
+"""What `penstock check` says about sinks, without a connection."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+
+import pytest
+
+from penstock.errors import OptionFault, PromiseFault
+from penstock.sink.options import SINKS, check_sink_options, delivery_of
+
+POSTGRES: dict[str, object] = {"connector": "postgres", "database": "d", "table": "t"}
+GOOD: dict[str, dict[str, object]] = {
+    "postgres": POSTGRES,
+    "files": {"connector": "files", "path": "out"},
+    "kafka": {"connector": "kafka", "servers": "localhost:9092", "topic": "t"},
+    "console": {"connector": "console"},
+    "callback": {"connector": "callback", "callback": "alerts:send"},
+}
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Stands for any reference to a secret."""
+
+    name: str
+
+
+def test_every_connector_has_a_good_example() -> None:
+    assert set(GOOD) == set(SINKS)
+    for options in GOOD.values():
+        check_sink_options("s", options, None)
+
+
+@pytest.mark.parametrize("connector", sorted(SINKS))
+def test_each_missing_option_is_named(connector: str) -> None:
+    for option in SINKS[connector].options:
+        if option.required:
+            with pytest.raises(OptionFault, match=f"sink `s` lacks the option `{option.name}`"):
+                check_sink_options("s", {name: value for name, value in GOOD[connector].items() if name != option.name}, None)
+
+
+def test_a_missing_or_unknown_connector_is_named() -> None:
+    with pytest.raises(OptionFault, match="lacks the option `connector`"):
+        check_sink_options("s", {}, None)
+    with pytest.raises(OptionFault, match="no connector `kafak`") as caught:
+        check_sink_options("s", {"connector": "kafak"}, None)
+    assert caught.value.hint == "did you mean `kafka`?"
+
+
+def test_an_unknown_option_gets_a_suggestion() -> None:
+    with pytest.raises(OptionFault, match="no option `tabel`") as caught:
+        check_sink_options("s", {**POSTGRES, "tabel": "x"}, None)
+    assert caught.value.hint == "did you mean `table`?"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({**POSTGRES, "port": "many"}, "wants a whole number"),
+        ({**POSTGRES, "sslmode": "requre"}, "cannot be 'requre'"),
+        ({**POSTGRES, "table": " "}, "is empty"),
+        ({**POSTGRES, "host": Reference("h")}, "is not a secret"),
+        ({**POSTGRES, "port": 5432}, "wants text"),
+        ({**GOOD["files"], "format": "text"}, "cannot be 'text'"),
+        ({**GOOD["kafka"], "user": "ann"}, "go together"),
+        ({**GOOD["callback"], "callback": "alerts.send"}, "wants module:function"),
+        ({**GOOD["console"], "delivery": "twice"}, "cannot be 'twice'"),
+    ],
+)
+def test_a_malformed_option_is_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(OptionFault, match=message):
+        check_sink_options("s", options, None)
+
+
+def test_a_secret_may_be_a_reference() -> None:
+    check_sink_options("s", {**POSTGRES, "password": Reference("pg")}, True)
+
+
+def test_the_default_delivery_is_the_best_that_a_connector_can_promise() -> None:
+    found = {connector: delivery_of(options) for connector, options in GOOD.items()}
+    assert found == {
+        "postgres": "exactly-once",
+        "files": "exactly-once",
+        "kafka": "at-least-once",
+        "console": "at-least-once",
+        "callback": "at-least-once",
+    }
+
+
+@pytest.mark.parametrize("connector", ["kafka", "console", "callback"])
+def test_exactly_once_is_refused_where_it_cannot_be_promised(connector: str) -> None:
+    with pytest.raises(PromiseFault, match="cannot promise exactly-once yet") as caught:
+        check_sink_options("s", {**GOOD[connector], "delivery": "exactly-once"}, True)
+    assert caught.value.hint is not None
+    assert "'at-least-once'" in caught.value.hint
+
+
+@pytest.mark.parametrize("connector", sorted(SINKS))
+def test_at_most_once_is_offered_nowhere_yet(connector: str) -> None:
+    with pytest.raises(PromiseFault, match="cannot promise at-most-once yet"):
+        check_sink_options("s", {**GOOD[connector], "delivery": "at-most-once"}, True)
+
+
+def test_options_are_known_without_heavy_imports() -> None:
+    code = "import sys, penstock.sink.options; print([m for m in ('pyspark', 'pandas', 'pyarrow', 'psycopg', 'confluent_kafka') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
