@@ -28,6 +28,7 @@ from penstock.testing.reference import Input, answer, duration
 
 QUERIES = Path("tests") / "queries"
 _GROUP_SIZE = 14
+_COLUMN = re.compile(r"(?:`([^`]+)`|\b(\w+)) ((?:ARRAY|MAP|STRUCT)<[^>]*>|DECIMAL\([^)]*\)|[A-Z]+)(?=[,\n)])")
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def inputs(folder: Path, names: Iterable[str] | None = None) -> list[Input]:
 
 def second_opinion(case: Case) -> list[str]:
     """What the reference evaluator says the view holds."""
-    return answer(inputs(case.folder, case.uses), case.second_opinion)
+    return answer(inputs(case.folder), case.second_opinion)
 
 
 def prepare(chosen: Sequence[Case], folder: Path) -> Path:
@@ -190,13 +191,14 @@ def _declarations(folder: Path) -> dict[str, str]:
 def _set_of(case: Case) -> str:
     text = (case.folder / "streams.sql").read_text(encoding="utf-8")
     before = text[: text.index(f" {case.uses[0]} (")]
-    return re.findall(r"^-- set: (\w+)$", before, flags=re.MULTILINE)[-1]
+    return before.rpartition("-- set: ")[2].split()[0]
 
 
 def _read_input(statement: str, folder: Path) -> Input:
     kind, name = statement.split()[1:3]
     body, options = statement.split("WITH (")
-    columns = tuple((quoted or plain, type_) for quoted, plain, type_ in re.findall(r"(?:`([^`]+)`|\b(\w+)) ((?:ARRAY|MAP|STRUCT)<[^>]*>|DECIMAL\([^)]*\)|[A-Z]+)(?=,|\n|\))", body.partition("(")[2].partition("WATERMARK")[0]))
+    declared = body.partition("(")[2].partition("WATERMARK")[0]
+    columns = tuple((quoted or bare, kind_of) for quoted, bare, kind_of in _COLUMN.findall(declared))
     path = folder / "data" / re.findall(r"\{data\}/([^']+)", options)[0]
     if kind == "TABLE":
         return Input(name, columns, (path,))

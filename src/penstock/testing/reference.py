@@ -20,7 +20,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
+from typing import TypeAlias
 
 import duckdb
 
@@ -28,7 +30,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 _DUCKDB_TYPES = {"STRING": "VARCHAR", "INT": "INTEGER"}
 
-Span = tuple[datetime, datetime]
+Span: TypeAlias = tuple[datetime, datetime]
+Assign: TypeAlias = "Callable[[Sequence[Row], Input], list[list[Span]]]"
+Row: TypeAlias = dict[str, object]
 
 
 @dataclass(frozen=True)
@@ -79,14 +83,14 @@ def watermark(times: Iterable[datetime | None], lateness: timedelta) -> datetime
     return latest.replace(microsecond=latest.microsecond // 1000 * 1000) - lateness
 
 
-def rows_of(path: Path) -> list[dict[str, object]]:
+def rows_of(path: Path) -> list[Row]:
     """The rows of one JSON-lines file."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def late_rows(stream: Input) -> list[dict[str, object]]:
+def late_rows(stream: Input) -> list[Row]:
     """Rows at or before the watermark of the files before theirs: live would drop them, batch would not."""
-    found: list[dict[str, object]] = []
+    found: list[Row] = []
     mark = _EPOCH
     for path in stream.files:
         rows = rows_of(path)
@@ -98,17 +102,23 @@ def late_rows(stream: Input) -> list[dict[str, object]]:
 
 def answer(inputs: Sequence[Input], sql: str) -> list[str]:
     """The rows of a DuckDB query over the inputs, as Penstock prints rows: one JSON object each."""
-    with duckdb.connect() as connection:
-        _load(connection, inputs)
-        by_name = {entry.name: entry for entry in inputs}
+    connection = _loaded(tuple(inputs))
+    by_name = {entry.name: entry for entry in inputs}
+    connection.begin()
+    try:
         for name, stream, spans in _directives(sql):
             _add_window_table(connection, name, by_name[stream], spans)
         cursor = connection.execute(sql)
         names = [column[0] for column in cursor.description or ()]
         return [json.dumps(dict(zip(names, map(_plain, row), strict=True)), ensure_ascii=False) for row in cursor.fetchall()]
+    finally:
+        connection.rollback()
 
 
-def _load(connection: duckdb.DuckDBPyConnection, inputs: Sequence[Input]) -> None:
+@cache
+def _loaded(inputs: tuple[Input, ...]) -> duckdb.DuckDBPyConnection:
+    """A database that holds the inputs; each answer works in a transaction that is taken back."""
+    connection = duckdb.connect()
     connection.execute("CREATE TABLE watermarks (stream VARCHAR, mark TIMESTAMP)")
     connection.execute("CREATE MACRO mark(name) AS (SELECT mark FROM watermarks WHERE stream = name)")
     for entry in inputs:
@@ -126,9 +136,10 @@ def _load(connection: duckdb.DuckDBPyConnection, inputs: Sequence[Input]) -> Non
         if entry.is_stream:
             times = [_time(row[str(entry.event_time)]) for path in entry.files for row in rows_of(path)]
             connection.execute("INSERT INTO watermarks VALUES (?, ?)", [entry.name, _naive(watermark(times, entry.lateness))])
+    return connection
 
 
-def _directives(sql: str) -> Iterable[tuple[str, str, Callable[[Sequence[dict[str, object]], Input], list[list[Span]]]]]:
+def _directives(sql: str) -> Iterable[tuple[str, str, Assign]]:
     for kind, name, stream, rest in re.findall(r"^-- (windows|sessions): (\w+) = (\w+) (.*)$", sql, flags=re.MULTILINE):
         if kind == "windows":
             said = {word: duration(length) for word, length in re.findall(r"(size|step|offset) (\d+ \w+)", rest)}
@@ -139,16 +150,16 @@ def _directives(sql: str) -> Iterable[tuple[str, str, Callable[[Sequence[dict[st
             yield name, stream, _by_session(tuple(key.strip() for key in keys.split(",") if key), duration(gap))
 
 
-def _sliding(size: timedelta, step: timedelta, offset: timedelta) -> Callable[[Sequence[dict[str, object]], Input], list[list[Span]]]:
-    def spans(rows: Sequence[dict[str, object]], stream: Input) -> list[list[Span]]:
+def _sliding(size: timedelta, step: timedelta, offset: timedelta) -> Assign:
+    def spans(rows: Sequence[Row], stream: Input) -> list[list[Span]]:
         times = [_time(row[str(stream.event_time)]) for row in rows]
         return [windows(at, size, step, offset) if at else [] for at in times]
 
     return spans
 
 
-def _by_session(keys: tuple[str, ...], gap: timedelta) -> Callable[[Sequence[dict[str, object]], Input], list[list[Span]]]:
-    def spans(rows: Sequence[dict[str, object]], stream: Input) -> list[list[Span]]:
+def _by_session(keys: tuple[str, ...], gap: timedelta) -> Assign:
+    def spans(rows: Sequence[Row], stream: Input) -> list[list[Span]]:
         times = [_time(row[str(stream.event_time)]) for row in rows]
         of_key: dict[tuple[object, ...], list[datetime]] = {}
         for row, at in zip(rows, times, strict=True):
@@ -167,14 +178,13 @@ def _add_window_table(
     connection: duckdb.DuckDBPyConnection,
     name: str,
     stream: Input,
-    spans: Callable[[Sequence[dict[str, object]], Input], list[list[Span]]],
+    spans: Assign,
 ) -> None:
     """The stream's rows beside their windows: found by position, so that exact duplicates stay two rows."""
     rows = [row for path in stream.files for row in rows_of(path)]
-    connection.execute(f'CREATE TABLE {name}_spans (place BIGINT, "window" STRUCT("start" TIMESTAMP, "end" TIMESTAMP))')
     pairs = [(place, start, end) for place, found in enumerate(spans(rows, stream)) for start, end in found]
-    for place, start, end in pairs:
-        connection.execute(f"INSERT INTO {name}_spans VALUES (?, {{'start': ?::TIMESTAMP, 'end': ?::TIMESTAMP}})", [place, _naive(start), _naive(end)])
+    values = ", ".join(f"({place}, {{'start': TIMESTAMP '{_naive(start)}', 'end': TIMESTAMP '{_naive(end)}'}})" for place, start, end in pairs)
+    connection.execute(f'CREATE TABLE {name}_spans AS SELECT * FROM (VALUES {values}) v(place, "window")')
     connection.execute(f'CREATE TABLE {name} AS SELECT r.*, s."window" FROM {stream.name} r JOIN {name}_spans s ON r.rowid = s.place')
 
 
