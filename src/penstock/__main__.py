@@ -1,7 +1,16 @@
-"""`python -m penstock` is the command `penstock`."""
+"""The program `penstock`: the command line with the verbs of every layer."""
 
 from __future__ import annotations
 
-from penstock.cli import main
+from penstock.bench.verb import bench
+from penstock.cli import main as run
 
-main()
+VERBS = (bench,)
+
+
+def main() -> None:
+    run(more=VERBS)
+
+
+if __name__ == "__main__":
+    main()

@@ -8,7 +8,7 @@ Verbs import the engine, Spark and the terminal libraries only when they need th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import typer
 
@@ -18,8 +18,8 @@ from penstock.errors import EXIT_CODES, PenstockError
 EPILOG = "Exit codes:\n\n\b\n" + "\n".join(f"{code:>3}  {meaning}" for code, meaning in EXIT_CODES)
 
 
-def app() -> typer.Typer:
-    """The command with all its verbs, in the order of the documentation."""
+def app(more: Sequence[Callable[..., None]] = ()) -> typer.Typer:
+    """The command with all its verbs, in the order of the documentation; `more` are those of layers above this one."""
     command = typer.Typer(
         name="penstock",
         help="Real-time analytics on Apache Spark: streams, tables and continuous queries in SQL or Python.",
@@ -35,6 +35,8 @@ def app() -> typer.Typer:
         command.command(epilog=EPILOG)(verb)
     command.add_typer(broker.group(EPILOG), name="broker")
     command.command(epilog=EPILOG)(produce.produce)
+    for verb in more:
+        command.command(epilog=EPILOG)(verb)
     command.command("settings", epilog=EPILOG)(inspect.settings)
     return command
 
@@ -57,10 +59,10 @@ def _version(asked: bool) -> None:
     raise typer.Exit
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None, more: Sequence[Callable[..., None]] = ()) -> None:
     """Runs the command line and ends the process with a documented exit code."""
     try:
-        app()(args=None if arguments is None else list(arguments), prog_name="penstock")
+        app(more)(args=None if arguments is None else list(arguments), prog_name="penstock")
     except PenstockError as error:
         trouble.show(error)
         raise SystemExit(error.exit_code) from None

@@ -1,0 +1,95 @@
+"""The frame of every benchmark: each system runs in processes of its own, in turn, and reports one JSON line."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from penstock.errors import EngineError, NameFault
+
+BENCHES: dict[str, str] = {
+    "ysb": "the ad-campaign benchmark: filter, join, count per campaign and window",
+    "latency": "one small micro-batch after another: stateless and windowed",
+    "start": "from process start to the first windowed result",
+}
+Report = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a benchmark found. `events_per_s` is by system; `ratio` is Penstock's advantage over each other system."""
+
+    bench: str
+    events: int
+    events_per_s: dict[str, float]
+    ratio: dict[str, float]
+    equal: bool
+    detail: dict[str, Any]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "bench": self.bench,
+            "events": self.events,
+            "events_per_s": self.events_per_s,
+            "ratio": self.ratio,
+            "equal": self.equal,
+            "machine": machine(),
+            **self.detail,
+        }
+
+
+def machine() -> dict[str, Any]:
+    """Where the figures were taken."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return {"cores": os.cpu_count(), "memory_gb": round(memory / 2**30, 1), "system": platform.platform(), "python": platform.python_version()}
+
+
+def run(name: str, *, events: int | None, rounds: int, report: Report) -> Outcome:
+    """Run the benchmark `name`."""
+    if name not in BENCHES:
+        raise NameFault(f"there is no benchmark `{name}`", hint=f"there are: {', '.join(BENCHES)}")
+    with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder:
+        outcome = import_module(f"penstock.bench.{name}").measure(Path(folder), events, rounds, report)
+    assert isinstance(outcome, Outcome)
+    return outcome
+
+
+def in_child(module: str, *arguments: str) -> dict[str, Any]:
+    """Run `python -m module arguments` and read the JSON object on its last line."""
+    done = subprocess.run([sys.executable, "-m", module, *arguments], capture_output=True, text=True, check=False)
+    lines = done.stdout.strip().splitlines()
+    if done.returncode or not lines:
+        raise EngineError(f"{module} {' '.join(arguments)} failed: {done.stderr.strip()[-800:]}")
+    found = json.loads(lines[-1])
+    assert isinstance(found, dict)
+    return found
+
+
+def in_turn(systems: Iterable[str], rounds: int, step: Callable[[str], dict[str, Any]], report: Report) -> dict[str, list[dict[str, Any]]]:
+    """Every system once per round, the order turned round each time, so that neither profits from the machine's mood."""
+    names = list(systems)
+    found: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+    for number in range(rounds):
+        for name in names if number % 2 == 0 else reversed(names):
+            report(f"round {number + 1} of {rounds}: {name}")
+            found[name].append(step(name))
+    return found
+
+
+def middle(values: Iterable[float]) -> float:
+    return float(statistics.median(values))
+
+
+def percentile(values: Iterable[float], share: float) -> float:
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, round(share * (len(ordered) - 1)))]
