@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -44,6 +45,7 @@ def open_session(settings: Settings, state: Path, *, app_name: str, needs_kafka:
         raise StateError("this process has a Spark session already", hint="close it first: one session per process")
     if java_program() is None:
         raise ToolError("Java is not installed, or JAVA_HOME is wrong", hint="install Java 17, e.g. `apt-get install openjdk-17-jre-headless`")
+    _reach(settings.text("master"))
     log = _log_file(state)
     jars = _jars(needs_kafka)
     options = [f"-Dlog4j2.configurationFile={_LOG4J.as_uri()}", f"-Dpenstock.log={log}", *(archive_options(settings) if jars else [])]
@@ -54,8 +56,9 @@ def open_session(settings: Settings, state: Path, *, app_name: str, needs_kafka:
         if not settings.text("master").startswith("local"):
             _ship_package(session)
     except Exception as error:
+        told = _not_started(error, settings.text("master"), log)
         stop_session()
-        raise _not_started(error, settings.text("master"), log) from error
+        raise told from error
     return session
 
 
@@ -82,6 +85,20 @@ def stop_session() -> None:
     process: subprocess.Popen[bytes] = gateway.proc
     gateway.shutdown()
     _end(process)
+
+
+def _reach(master: str) -> None:
+    """Spark itself tries a master that is not there for a minute before it says so."""
+    if not master.startswith("spark://"):
+        return
+    for place in master.removeprefix("spark://").split(","):
+        host, _, port = place.rpartition(":")
+        try:
+            socket.create_connection((host, int(port)), timeout=5).close()
+            return
+        except (OSError, ValueError):
+            continue
+    raise EngineError(f"no Spark master answers at {master}", hint="is the cluster running, and is the `master` setting right?")
 
 
 def _start(conf: SparkConf, log: Path) -> SparkSession:
