@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import socketserver
 import threading
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 WAIT_S = 90
+MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 
 
 @contextmanager
@@ -44,7 +46,7 @@ def plain(value: object) -> object:
     """The value with every timestamp in one spelling."""
     if isinstance(value, dict):
         return {key: plain(entry) for key, entry in value.items()}
-    if isinstance(value, str) and len(value) > 18 and value[10] == "T":
+    if isinstance(value, str) and MOMENT.fullmatch(value):
         return datetime.fromisoformat(value).isoformat()
     return value
 
