@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from penstock.engine import Engine
 from penstock.errors import PenstockError
 from penstock.testing import golden
 from penstock.testing.golden import Case, Group
-from penstock.testing.reference import late_rows
+from penstock.testing.reference import Input, late_rows, sessions, watermark, windows
 from penstock.wiring import open_app
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def test_second_opinion_agrees(case: Case) -> None:
 
 
 @pytest.mark.parametrize("stream", [entry for entry in golden.inputs(QUERIES) if entry.is_stream], ids=lambda entry: str(entry.name))
-def test_no_input_row_comes_too_late(stream: golden.Input) -> None:
+def test_no_input_row_comes_too_late(stream: Input) -> None:
     """Live drops rows behind the watermark and batch does not, so an input with one could not be golden."""
     assert late_rows(stream) == []
 
@@ -51,6 +52,25 @@ def test_no_input_row_comes_too_late(stream: golden.Input) -> None:
 def test_explain_says_whether_it_is_cut(case: Case, tmp_path: Path) -> None:
     (explained,) = open_app(golden.prepare([case], tmp_path)).explain(case.view)
     assert case.cut == (explained.strategy not in WITHOUT_CUT), str(explained)
+
+
+def test_compare_counts_copies_and_forgives_the_last_digits() -> None:
+    assert golden.compare(['{"a": 1}', '{"a": 0.1}'], ['{"a": 0.10000000000001}', '{"a": 1.0}']) == ""
+    assert golden.compare(['{"at": "2024-03-01T10:00:00.5Z"}'], ['{"at": "2024-03-01T10:00:00.500000Z"}']) == ""
+    assert "1 missing, 0 too many" in golden.compare(['{"a": 1}', '{"a": 1}'], ['{"a": 1}'])
+    assert "1 missing, 1 too many" in golden.compare(['{"a": 1, "b": 2}'], ['{"b": 2, "a": 1}'])
+    assert "1 missing, 1 too many" in golden.compare(['{"a": "1.00"}'], ['{"a": "1.0"}'])
+
+
+def test_reference_places_borders_in_the_later_window_and_joins_touching_sessions() -> None:
+    noon = datetime(2024, 3, 1, 12, tzinfo=UTC)
+    five = timedelta(minutes=5)
+    assert windows(noon, five, five, timedelta()) == [(noon, noon + five)]
+    assert [start for start, _ in windows(noon, 2 * five, five, timedelta())] == [noon, noon - five]
+    assert sessions([noon + five, noon], five) == [(noon, noon + 2 * five)]
+    just_after = noon + five + timedelta(milliseconds=1)
+    assert sessions([noon, just_after], five) == [(noon, noon + five), (just_after, just_after + five)]
+    assert watermark([noon + timedelta(microseconds=1999), None], five) == noon + timedelta(milliseconds=1) - five
 
 
 @dataclass
@@ -135,10 +155,9 @@ def rows_of(engine: Engine, verb: str, case: Case) -> Answer:
 @pytest.fixture(scope="module")
 def runs(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Runs:
     """Groups of the cases that were chosen, so that `-k name` runs an app with that one query."""
-    chosen = {
-        item.callspec.params["case"].name for item in request.session.items if isinstance(item, pytest.Function) and "runs" in item.fixturenames
-    }
-    return Runs(spark, tmp_path_factory.mktemp("golden"), golden.groups([case for case in CASES if case.name in chosen]))
+    items = [item for item in request.session.items if isinstance(item, pytest.Function) and "runs" in item.fixturenames]
+    chosen = [item.callspec.params["case"] for item in items]
+    return Runs(spark, tmp_path_factory.mktemp("golden"), golden.groups([case for case in CASES if case in chosen]))
 
 
 @pytest.mark.timeout(600)
