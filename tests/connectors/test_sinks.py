@@ -19,6 +19,7 @@ from penstock.change import Change, Epoch
 from penstock.errors import AppFault, FencedError, SinkError
 from penstock.sink.delivery import SinkWriter, open_sink
 from penstock.sink.postgres_server import PostgresServer
+from penstock.spark.broker import Broker
 from penstock.testing.postgres import TemporaryPostgres
 
 DDL = (
@@ -348,7 +349,7 @@ def test_files_refuse_a_folder_that_is_not_theirs(opened: Opener, tmp_path: Path
 
 
 def consumed(servers: str, topic: str, count: int) -> list[tuple[bytes | None, bytes | None, dict[str, bytes]]]:
-    """The records of a topic: key, value, headers."""
+    """The records of a topic by key: key, value, headers."""
     consumer = Consumer({"bootstrap.servers": servers, "group.id": "none", "enable.auto.commit": False, "auto.offset.reset": "earliest"})
     partitions = consumer.list_topics(topic, timeout=10).topics[topic].partitions
     consumer.assign([TopicPartition(topic, partition, 0) for partition in partitions])
@@ -359,7 +360,7 @@ def consumed(servers: str, topic: str, count: int) -> list[tuple[bytes | None, b
             assert message.error() is None
             found.append((message.key(), message.value(), dict(message.headers() or [])))  # type: ignore[arg-type]
     consumer.close()
-    return found
+    return sorted(found, key=lambda record: record[0] or b"")  # the order of one key is kept, that of partitions means nothing
 
 
 def test_kafka_gets_rows_keys_and_tombstones(opened: Opener, kafka: str) -> None:
@@ -392,8 +393,8 @@ def test_kafka_gets_the_whole_of_a_complete_result(opened: Opener, kafka: str) -
     sink = opened(key=("k",), complete=True, connector="kafka", servers=kafka, topic="complete")
     sink.deliver_complete(epoch(0, [taken("b", 1), put("a", 1)]), [small("a", 1), small("c", 1)])
     assert [(key, value) for key, value, _ in consumed(kafka, "complete", 3)] == [
-        (b'["b"]', None),
         (b'["a"]', small("a", 1).encode()),
+        (b'["b"]', None),
         (b'["c"]', small("c", 1).encode()),
     ]
 
@@ -464,3 +465,17 @@ def test_a_callback_that_cannot_be_loaded_is_the_apps_fault(opened: Opener, tmp_
     (tmp_path / "broken.py").write_text("send = nothing\n")
     with pytest.raises(AppFault, match=message):
         opened(connector="callback", callback=callback)
+
+
+def test_kafka_that_stops_answering_is_given_up_within_ten_seconds(opened: Opener, tmp_path: Path) -> None:
+    """A broker of the test's own, stopped in the middle."""
+    broker = Broker(tmp_path / "broker")
+    try:
+        sink = opened(append_only=True, connector="kafka", servers=broker.start(port=0).servers, topic="t")
+        sink.deliver(epoch(0, [bag("+", "a", 1)]))
+    finally:
+        broker.stop()
+    began = time.monotonic()
+    with pytest.raises(SinkError, match="topic `t` at"):
+        sink.deliver(epoch(1, [bag("+", "b", 1)]))
+    assert time.monotonic() - began < 12

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import sqlite3
+import subprocess
+import sys
 import threading
 import uuid
 from collections.abc import Callable, Iterator
@@ -366,3 +369,27 @@ def test_the_address_of_a_store_is_read() -> None:
     for wrong in ("mysql://x/y", "postgres://host", "postgres://host:port/db"):
         with pytest.raises(PenstockError, match="results store"):
             PostgresServer.from_url(wrong)
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from penstock.sink.sqlite import SqliteStore
+store = SqliteStore(Path(sys.argv[1]))
+fence, _ = store.take_over("j", "first")
+for epoch in range(3):
+    with store.open_epoch("j", "first", fence, epoch) as writer:
+        writer.append("v", [f"{epoch}-{n}" for n in range(1000)])
+        if epoch == 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_killed_process_leaves_whole_epochs_only(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "results.db")], check=False)
+    assert done.returncode == -signal.SIGKILL
+    store = SqliteStore(tmp_path / "results.db")
+    assert store.take_over("j", "first") == Position(2, 1)
+    assert [len(epoch.changes) for epoch in store.epochs("v", -1, "first")] == [1000, 1000]
+    assert store.count("v") == 2000
+    store.close()

@@ -31,11 +31,19 @@ class KafkaSink:
         self._column = spec.options.get("key")
         self._tombstones = spec.key is not None and self._column in (None, *(spec.key if len(spec.key) == 1 else ()))
         self._failure: KafkaError | None = None
-        self._heard = 0.0
+        self._heard, self._waiting = 0.0, 0
         self._check_column()
         self._make_topic()
         self._producer = Producer(
-            {**_login(spec), "acks": "all", "enable.idempotence": True, "linger.ms": 5, "message.timeout.ms": 60_000, "compression.type": "lz4"}
+            {
+                **_login(spec),
+                "acks": "all",
+                "enable.idempotence": True,
+                "linger.ms": 5,
+                "message.timeout.ms": 60_000,
+                "compression.type": "lz4",
+                "delivery.report.only.error": True,
+            }
         )
 
     def position(self, incarnation: str) -> int | None:
@@ -55,10 +63,10 @@ class KafkaSink:
 
     def _send(self, epoch: int, changes: Sequence[Change]) -> None:
         self._failure, self._heard = None, time.monotonic()
+        headers = {op: [("penstock-epoch", str(epoch).encode()), ("penstock-op", op.encode())] for op in "+-"}
         for change in changes:
-            headers = [("penstock-epoch", str(epoch).encode()), ("penstock-op", change.op.encode())]
             value = None if change.op == "-" and self._tombstones else change.row.encode()
-            self._produce(self._record_key(change), value, headers)
+            self._produce(self._record_key(change), value, headers[change.op])
         while len(self._producer):
             self._producer.flush(0.5)
             self._check_progress()
@@ -69,22 +77,22 @@ class KafkaSink:
         while True:
             try:
                 self._producer.produce(self._topic, value=value, key=key, headers=headers, on_delivery=self._reported)  # type: ignore[arg-type]
-                self._producer.poll(0)
                 return
             except BufferError:
-                self._producer.poll(0.5)
+                self._producer.poll(0.1)
                 self._check_progress()
             except KafkaException as error:
                 raise self._error(error.args[0]) from error
 
     def _reported(self, error: KafkaError | None, message: Message) -> None:
-        if error is None:
-            self._heard = time.monotonic()
-        else:
-            self._failure = self._failure or error
+        self._failure = self._failure or error
 
     def _check_progress(self) -> None:
-        if time.monotonic() - self._heard > _PATIENCE_S:
+        """Fewer records waiting, or other ones, is progress; without any for too long the epoch is given up."""
+        waiting = len(self._producer)
+        if waiting != self._waiting:
+            self._waiting, self._heard = waiting, time.monotonic()
+        elif time.monotonic() - self._heard > _PATIENCE_S:
             self._producer.purge()
             self._producer.flush(1)
             raise SinkError(f"{self._place()}: no record was acknowledged for {_PATIENCE_S:.0f} s", hint=_HINT)
