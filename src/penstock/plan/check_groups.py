@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from penstock.plan import scalar
+from penstock.plan import reread, scalar
 from penstock.plan.check_names import Expression
 from penstock.plan.declare import View
 from penstock.plan.findings import ERROR, Finding, Spot, placed
@@ -25,7 +25,7 @@ def misplaced_aggregates(view: View, expression: Expression) -> Iterator[Finding
     clause = _CLAUSES.get(expression.role)
     if clause is None or (expression.role == "group" and tokens(expression.text)[0].kind == "number"):
         return
-    for call in scalar.aggregate_calls(expression.text):
+    for call in reread.aggregate_calls(expression.text):
         where, excerpt = placed(view, expression.spot.part(call.start, call.end))
         yield Finding(ERROR, "PlanFault", f"an aggregate, {call.name}(), cannot stand in {clause[0]}", where, excerpt, clause[1])
 
@@ -40,9 +40,9 @@ def ungrouped_columns(view: View, expression: Expression) -> Iterator[Finding]:
     plain = _bare(expression.text, inputs)
     if any(_letters(plain) == _letters(group) for group in groups):
         return  # the same words in another order, e.g. `1 + a` grouped as `a + 1`
-    covered = [(call.start, call.end) for call in scalar.aggregate_calls(plain)]
+    covered = [(call.start, call.end) for call in reread.aggregate_calls(plain)]
     covered += [span for group in groups for span in occurrences(plain, group)]
-    for ref in scalar.column_refs(plain):
+    for ref in reread.column_refs(plain):
         own = any(relation.open or relation.find(ref.parts[0]) for relation in inputs.relations)
         inside = any(start < ref.end and ref.start < end for start, end in covered)
         if not inside and own and not any(relation.open for relation in inputs.relations):
@@ -52,7 +52,7 @@ def ungrouped_columns(view: View, expression: Expression) -> Iterator[Finding]:
 
 def _ungrouped(view: View, expression: Expression, ref: scalar.ColumnRef) -> Finding:
     name = ".".join(ref.parts)
-    same = [found for found in scalar.column_refs(expression.text) if found.parts[-len(ref.parts) :] == ref.parts]
+    same = [found for found in reread.column_refs(expression.text) if found.parts[-len(ref.parts) :] == ref.parts]
     spot: Spot = expression.spot.part(same[0].start, same[0].end) if same else expression.spot.part(0, len(expression.text))
     where, excerpt = placed(view, spot)
     hint = f"add `{name}` to GROUP BY, or aggregate it, e.g. max({name}) or any_value({name})"
@@ -78,7 +78,7 @@ def _bare(text: str, inputs: Scope) -> str:
     """The text with the qualifiers of its columns taken off, since `t.a` and `a` are one column."""
     names = {relation.name.lower() for relation in inputs.relations if relation.name is not None}
     changes = []
-    for ref in scalar.column_refs(text):
+    for ref in reread.column_refs(text):
         if len(ref.parts) > 1 and ref.parts[0].lower() in names:
             first, dot = tokens(text[ref.start : ref.end])[:2]
             changes.append((ref.start + first.start, ref.start + dot.end, ""))

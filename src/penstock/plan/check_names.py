@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from penstock.errors import Where
-from penstock.plan import functions, scalar
+from penstock.plan import functions, reread
 from penstock.plan.declare import View
 from penstock.plan.findings import ERROR, Finding, Spot, placed
 from penstock.plan.names import Names, lateral_view
@@ -92,7 +92,7 @@ def _sub_scope(node: Node, names: Names, outer: Scope | None) -> Scope:
 
 def unknown_columns(view: View, expression: Expression) -> Iterator[Finding]:
     """Columns, qualifiers and struct fields that do not exist, and names that mean two columns at once."""
-    for ref in scalar.column_refs(expression.text):
+    for ref in reread.column_refs(expression.text):
         spot = expression.spot.part(ref.start, ref.end)
         written = ".".join(ref.parts)
         if expression.scope.resolve(ref.parts) is None:
@@ -111,7 +111,7 @@ def unknown_columns(view: View, expression: Expression) -> Iterator[Finding]:
 
 def unknown_functions(view: View, expression: Expression) -> Iterator[Finding]:
     """Functions that Spark does not have."""
-    for call in scalar.calls(expression.text):
+    for call in reread.calls(expression.text):
         written = expression.text[call.start : call.end].split("(")[0].strip()
         if functions.known(call.name) or "." in written or "`" in written:
             continue

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from penstock.plan import scalar
+from penstock.plan import reread
 from penstock.plan.declare import Declaration, Declared, Emit, Stream, Table, View
 from penstock.plan.findings import ERROR, WARNING, Finding, Spot, placed
 from penstock.plan.names import Names
@@ -14,7 +14,7 @@ from penstock.plan.nodes import Aggregate, Distinct, Filter, Join, Node, Opaque,
 from penstock.plan.resolve import Relation
 from penstock.plan.shape import window_of
 from penstock.plan.terms import grouping_expressions
-from penstock.plan.types import WINDOW
+from penstock.plan.types import fields_of
 from penstock.schema import family
 
 WATERMARK_OPTION = "__watermark"
@@ -98,7 +98,7 @@ def _distinct(view: View, node: Distinct, entries: Mapping[str, Declaration], na
 def _is_time(output: Relation, stream: Stream) -> bool:
     if output.open:
         return True
-    return any(column.type == WINDOW or family(column.type) == "time" for column in output.columns) and stream.event_time is not None
+    return any(fields_of(column.type) is not None or family(column.type) == "time" for column in output.columns) and stream.event_time is not None
 
 
 def _bounded(group: str, below: Node, entries: Mapping[str, Declaration]) -> bool:
@@ -106,12 +106,12 @@ def _bounded(group: str, below: Node, entries: Mapping[str, Declaration]) -> boo
     tables = [entries.get(name.lower()) for name in names_read(below)]
     known = {name.lower() for table in tables if isinstance(table, Table) for name in table.schema.names}
     streamed = {name.lower() for entry in tables if isinstance(entry, Stream) for name in entry.schema.names}
-    return all(ref.name.lower() in known - streamed for ref in scalar.column_refs(group))
+    return all(ref.name.lower() in known - streamed for ref in reread.column_refs(group))
 
 
 def _bounds_time(text: str, times: set[str]) -> bool:
     """Whether a condition compares event times other than by equality alone."""
-    refs = [ref for ref in scalar.column_refs(text) if ref.name.lower() in times]
+    refs = [ref for ref in reread.column_refs(text) if ref.name.lower() in times]
     compares = any(mark in text for mark in ("<", ">")) or "between" in text.lower()
     return len(refs) >= 2 and compares
 

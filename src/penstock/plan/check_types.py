@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from penstock.errors import TypeFault
 from penstock.eventtime import interval
-from penstock.plan import scalar
+from penstock.plan import reread
 from penstock.plan.check_names import Expression
 from penstock.plan.declare import View
 from penstock.plan.findings import ERROR, WARNING, Finding, Spot, placed
+from penstock.plan.grammar import tokens
 from penstock.plan.infer import type_of
 from penstock.plan.names import Names, mismatch
 from penstock.plan.nodes import Join, Node, SetOperation, Union
@@ -38,14 +39,14 @@ def impossible_equalities(view: View, expression: Expression) -> Iterator[Findin
 
 def impossible_sums(view: View, expression: Expression) -> Iterator[Finding]:
     """sum() and avg() of what is not a number."""
-    for call in scalar.calls(expression.text):
+    for call in reread.calls(expression.text):
         if call.name not in ("sum", "avg", "mean") or len(call.args) != 1:
             continue
         kind = type_of(call.args[0], expression.scope.look)
         if kind in (UNKNOWN, "variant"):
             continue
         spot = expression.spot.part(call.start, call.end)
-        if family(kind) in _NO_SUM:
+        if family(kind) in _NO_SUM and kind != "timestamp":  # which Spark sums as seconds since 1970
             hint = "count_if(...) counts the rows for which it is true" if kind == "boolean" else f"{call.name} wants a number"
             yield _found(view, spot, f"{call.name}() of a {kind.upper()}", hint)
         elif family(kind) == "text":
@@ -56,7 +57,7 @@ def impossible_sums(view: View, expression: Expression) -> Iterator[Finding]:
 
 def wrong_windows(view: View, expression: Expression) -> Iterator[Finding]:
     """window() and session_window() over what is no time, or with what is no duration."""
-    window = scalar.window_call(expression.text)
+    window = reread.window_call(expression.text)
     if window is None:
         return
     spot = expression.spot.part(window.start, window.end)
@@ -68,6 +69,9 @@ def wrong_windows(view: View, expression: Expression) -> Iterator[Finding]:
             f"a window needs a time, and `{window.time}` is {kind.upper()}",
             "cast it: timestamp_millis(x), timestamp_seconds(x), to_timestamp(x)",
         )
+    if _has_literal_interval(expression.text[window.start : window.end]):
+        yield _found(view, spot, "window() takes its durations as text, not as INTERVAL", "write them in quotes: window(at, '1 hour')")
+        return
     lengths = []
     for text in (window.size, window.slide):
         if text is None:
@@ -81,6 +85,10 @@ def wrong_windows(view: View, expression: Expression) -> Iterator[Finding]:
         yield _found(view, spot, "a window must be longer than nothing", "write a duration such as '10 minutes'")
     elif len(lengths) == 2 and lengths[1] > lengths[0]:
         yield _found(view, spot, "the step of a window is longer than the window: rows between would be lost", "make the step at most the size")
+
+
+def _has_literal_interval(call: str) -> bool:
+    return any(tokens(arg)[0].is_word("interval") for arg in reread.calls(call)[0].args[1:] if tokens(arg))
 
 
 def wrong_sides(view: View, node: Node, names: Names) -> Iterator[Finding]:

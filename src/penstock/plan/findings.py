@@ -63,8 +63,8 @@ def placed(view: View, spot: Spot) -> tuple[Where | None, str | None]:
     base = _offset(view.text, from_line - first)
     if not spot.text:
         line = view.text[base:].split("\n", 1)[0]
-        start = base + len(line) - len(line.lstrip())
-        return Where(file, max(from_line, first)), underline(view.text, start, base + len(line.rstrip()), first)
+        start = base + max(len(line) - len(line.lstrip()), _column(view, spot.where) if spot.where is not None else 0)
+        return spot.where or Where(file, first), underline(view.text, start, base + len(line.rstrip()), first)
     found = _located(view.text, spot, base)
     if found is None:
         return spot.where or view.where, None
@@ -82,6 +82,14 @@ def _first_line(view: View, declared: int) -> int:
         if all(_stands(lines, name, where.line - first, where.column - 1) for name, where in scans):
             return first
     return min(nodes, default=declared)
+
+
+def _column(view: View, where: Where) -> int:
+    """How far into its line of the view's text a node begins; the first line begins with the first node on it."""
+    places = [node.where for node in walk(view.query) if node.where is not None]
+    first = min(place.line for place in places)
+    cut = min(place.column for place in places if place.line == first) if where.line == first else 1
+    return where.column - cut
 
 
 def _stands(lines: list[str], name: str, line: int, column: int) -> bool:

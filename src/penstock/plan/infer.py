@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TypeAlias
 
-from penstock.plan import scalar
+from penstock.plan import reread, scalar
 from penstock.plan.grammar import matching, tokens
 from penstock.plan.types import UNKNOWN, WINDOW, element_type
 from penstock.schema import family, normal_type
@@ -20,8 +20,6 @@ _FIXED = {
     **dict.fromkeys("current_timestamp now to_timestamp timestamp_seconds timestamp_millis timestamp_micros window_time".split(), "timestamp"),
     **dict.fromkeys("current_date to_date last_day".split(), "date"),
     **dict.fromkeys("bool_and bool_or every some any isnull isnotnull startswith endswith contains exists forall".split(), "boolean"),
-    "window": WINDOW,
-    "session_window": WINDOW,
 }
 _AS_ARGUMENT = frozenset("min max first last any_value first_value last_value max_by min_by mode lag lead nth_value nullif".split())
 _LISTS = frozenset("collect_list collect_set array_agg".split())
@@ -41,10 +39,10 @@ def type_of(text: str, look: Look) -> str:
         return "boolean"
     if len(found) == 2 and found[0].is_word("date", "timestamp") and found[1].kind == "string":
         return found[0].text.lower()
-    refs = scalar.column_refs(text)
+    refs = reread.column_refs(text)
     if len(refs) == 1 and refs[0].start == found[0].start and refs[0].end == found[-1].end:
         return look(refs[0].parts)
-    called = next(iter(scalar.calls(text)), None)
+    called = next(iter(reread.calls(text)), None)
     if called is None or called.start != found[0].start or not _ends(text, called):
         return UNKNOWN
     return call_type(called, look)
@@ -61,6 +59,8 @@ def call_type(call: scalar.Call, look: Look) -> str:
     if not call.args:
         return UNKNOWN
     first = type_of(call.args[0], look)
+    if call.name in ("window", "session_window"):
+        return window_type(first)
     if call.name in _AS_ARGUMENT:
         return first
     if call.name in _LISTS:
@@ -72,9 +72,14 @@ def call_type(call: scalar.Call, look: Look) -> str:
     return UNKNOWN
 
 
+def window_type(time: str) -> str:
+    """The type of a window over a time of this type."""
+    return WINDOW.replace("timestamp", "timestamp_ntz") if time == "timestamp_ntz" else WINDOW
+
+
 def generated_types(call: str, look: Look) -> tuple[str, ...] | None:
     """The types of the columns that explode(...) and posexplode(...) of an array give; None for other generators."""
-    called = next(iter(scalar.calls(call)), None)
+    called = next(iter(reread.calls(call)), None)
     if called is None or not called.args:
         return None
     element = element_type(type_of(called.args[0], look))

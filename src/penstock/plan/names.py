@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from penstock.plan import scalar
+from penstock.plan import reread, scalar
 from penstock.plan.declare import Declared, Stream, Table, View
 from penstock.plan.grammar import tokens
-from penstock.plan.infer import generated_types, type_of
+from penstock.plan.infer import generated_types, type_of, window_type
 from penstock.plan.nodes import (
     Aggregate,
     Alias,
@@ -31,7 +31,7 @@ from penstock.plan.nodes import (
     Union,
 )
 from penstock.plan.resolve import Relation, Scope
-from penstock.plan.types import UNKNOWN, WINDOW, comparable, fields_of
+from penstock.plan.types import UNKNOWN, comparable, fields_of
 from penstock.schema import Column, Schema
 
 SchemaOf: TypeAlias = Callable[[str], Schema | None]
@@ -104,8 +104,10 @@ class Names:
         """What the select list may name, but for names given earlier in the list."""
         scope = Scope(outer=outer) if node.input is None else self.visible(node.input, outer)
         if isinstance(node, Aggregate):
-            windows = [window for window in map(scalar.window_call, _group_texts(node)) if window is not None]
-            scope = scope.with_given(Column("session_window" if window.kind == "session" else "window", WINDOW) for window in windows)
+            windows = [window for window in map(reread.window_call, _group_texts(node)) if window is not None]
+            kinds = ["session_window" if window.kind == "session" else "window" for window in windows]
+            types = [window_type(type_of(window.time, scope.look)) for window in windows]
+            scope = scope.with_given(Column(kind, type_text) for kind, type_text in zip(kinds, types, strict=True))
         return scope
 
     def given(self, node: Project | Aggregate, upto: int | None = None) -> tuple[Column, ...]:
@@ -134,7 +136,7 @@ class Names:
                 found = self._expanded(starred, node.input, scope)
                 is_open = is_open or found is None
                 columns += found or ()
-            elif item.name is None and any(call.name in _MANY_COLUMNS for call in scalar.calls(item.text)):
+            elif item.name is None and any(call.name in _MANY_COLUMNS for call in reread.calls(item.text)):
                 is_open = True
             else:
                 named = Scope(scope.relations, (*scope.given, *(column for column in columns if column.name)), scope.outer)
@@ -191,7 +193,7 @@ def lateral_view(text: str) -> LateralView:
     """The parts of a LATERAL VIEW."""
     head = re.match(r"\s*(lateral\s+view\s+(outer\s+)?)?", text, re.IGNORECASE)
     begin = head.end() if head else 0
-    call = next(iter(scalar.calls(text[begin:])), None)
+    call = next(iter(reread.calls(text[begin:])), None)
     end = begin + (call.end if call is not None else 0)
     words = [token for token in tokens(text[end:]) if token.is_name]
     mark = next((index for index, token in enumerate(words) if token.is_word("as")), None)

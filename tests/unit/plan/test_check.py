@@ -90,9 +90,10 @@ MISTAKES = [
     ("SELECT window, count(*) AS n FROM payments GROUP BY window(at, '1 month')", "TypeFault", 20, "window(at, '1 month')"),
     ("SELECT window, count(*) AS n FROM payments GROUP BY window(at, '1 hour', '2 hours')", "TypeFault", 20, "window(at, '1 hour', '2 hours')"),
     ("SELECT sum(ok) AS s FROM payments", "TypeFault", 20, "sum(ok)"),
-    ("SELECT avg(at) AS s FROM payments", "TypeFault", 20, "avg(at)"),
+    ("SELECT avg(opened) AS s FROM cards", "TypeFault", 20, "avg(opened)"),
+    ("SELECT window, count(*) AS n FROM payments GROUP BY window(at, INTERVAL '1' HOUR)", "TypeFault", 20, "window(at, INTERVAL '1' HOUR)"),
     ("SELECT sum(tags) AS s FROM payments", "TypeFault", 20, "sum(tags)"),
-    ("SELECT id, card FROM payments\nUNION ALL SELECT card FROM cards", "TypeFault", 21, "UNION ALL SELECT card FROM cards"),
+    ("SELECT id, card FROM payments\nUNION ALL SELECT card FROM cards", "TypeFault", 21, "SELECT card FROM cards"),
     ("SELECT n FROM payments\nUNION ALL\nSELECT opened FROM cards", "TypeFault", 22, "SELECT opened FROM cards"),
     ("SELECT card FROM payments WHERE sum(amount) > 1", "PlanFault", 20, "sum(amount)"),
     ("SELECT card, amount, count(*) AS n\nFROM payments GROUP BY card", "PlanFault", 20, "amount"),
@@ -120,7 +121,7 @@ RIGHT = [
     "SELECT card, country, payments.id FROM payments LEFT JOIN cards USING (card) WHERE cards.card IS NULL",
     "SELECT window.start AS since, card, sum(amount) AS total FROM payments GROUP BY window(at, '1 hour', '10 minutes'), card",
     "SELECT session_window.end AS until, card, count(*) AS n FROM payments GROUP BY session_window(at, '5 minutes'), card",
-    "SELECT window AS w, count(*) AS n FROM payments GROUP BY window(at, INTERVAL '1' HOUR) HAVING w.start IS NOT NULL AND n > 1 ORDER BY w.end",
+    "SELECT window AS w, count(*) AS n FROM payments GROUP BY window(at, '1 hour') HAVING w.start IS NOT NULL AND n > 1 ORDER BY w.end",
     "SELECT upper(card) AS c, count(*) AS n FROM payments GROUP BY upper(payments.card)",
     "SELECT lower(upper(card)) AS c, count(*) AS n FROM payments GROUP BY upper(card)",
     "SELECT n + 1 AS m, count(*) AS c FROM payments GROUP BY 1 + n",
@@ -132,7 +133,7 @@ RIGHT = [
     "SELECT place.city, place.geo.lat, tags[0] AS first FROM payments",
     "SELECT transform(tags, (t, i) -> concat(t, i, card)) AS t, filter(tags, t -> t <> '') AS f FROM payments",
     "SELECT tag, t.tag AS again FROM payments LATERAL VIEW OUTER explode(tags) t AS tag WHERE tag <> 'x'",
-    "SELECT id, rank() OVER (PARTITION BY card ORDER BY amount DESC ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) AS r FROM payments",
+    "SELECT id, sum(n) OVER (PARTITION BY card ORDER BY amount DESC ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) AS r FROM payments",
     "SELECT card, sum(amount) AS s, rank() OVER (ORDER BY sum(amount) DESC) AS r FROM payments GROUP BY card",
     "SELECT * FROM (SELECT card, count(*) AS n FROM payments GROUP BY card) AS x WHERE x.n > 3 ORDER BY x.card",
     "WITH big AS (SELECT * FROM payments WHERE amount > 9), c(k, land) AS (SELECT card, country FROM cards) "
@@ -157,6 +158,7 @@ RIGHT = [
     "SELECT window_start, window_end, card, count(*) AS n FROM TUMBLE(TABLE payments, DESCRIPTOR(at), INTERVAL '10' MINUTES) "
     "GROUP BY window_start, window_end, card",
     "SELECT max(n) AS most FROM (SELECT window, card, count(*) AS n FROM payments GROUP BY window(at, '1 hour'), card) GROUP BY window",
+    "SELECT avg(at) AS middle FROM payments",
     "SELECT sum(if(ok, 1, 0)) AS good, sum(n) AS n FROM payments",
 ]  # fmt: skip
 
@@ -168,9 +170,9 @@ def test_a_right_query_gives_no_error(sql: str) -> None:
 
 def test_a_right_app_of_many_views_gives_no_error_and_takes_no_time() -> None:
     views = [view(sql, name=f"v{index}") for index, sql in enumerate((RIGHT * 2)[:50])]
-    begin = time.perf_counter()
+    begin = time.process_time()
     findings = found(*views)
-    assert time.perf_counter() - begin < 0.5
+    assert time.process_time() - begin < 0.5
     assert [finding for finding in findings if finding.severity == "error"] == []
 
 
