@@ -114,7 +114,7 @@ def _harmless_map(passage: Passage, low: int, high: int) -> bool:
 
 
 def _phrase(passage: Passage, name: str, index: int, high: int) -> None:
-    if name == "using" and index + 1 < high and not passage.is_op(index + 1, high, "("):
+    if name == "using" and index + 1 < high and passage.tokens[index + 1].kind == "string":
         raise passage.fault("TRANSFORM, MAP and REDUCE ... USING run programs of the machine", index, index + 2, None, ForbiddenFault)
     for word, followers, reason in _WORDS_AFTER:
         if name == word and passage.word(index + 1, high, *followers) and passage.opens_clause(index):

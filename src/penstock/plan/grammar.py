@@ -15,7 +15,7 @@ from sqlglot import exp, parse
 from sqlglot.errors import ErrorLevel, ParseError, TokenError
 
 from penstock.errors import SyntaxFault, Where, underline
-from penstock.plan.words import OWN_GRAMMAR
+from penstock.plan.words import NEVER_KEYWORDS, OWN_GRAMMAR
 
 
 @dataclass(frozen=True)
@@ -200,6 +200,8 @@ def _masked(text: str, found: tuple[Token, ...]) -> str:
             written = re.sub(r"[a-zA-Z]", "0", written)
         elif token.kind == "word" and following == "(" and written.lower() not in OWN_GRAMMAR:
             written = "f" + "_" * (len(written) - 1)
+        elif token.kind == "word" and _is_plain(found, index):
+            written = "c" + "_" * (len(written) - 1)
         elif token.is_word("x") and index + 1 < len(found) and found[index + 1].kind == "string":
             written = " "
         elif written in (">>>", "!<", "!>"):
@@ -208,6 +210,21 @@ def _masked(text: str, found: tuple[Token, ...]) -> str:
             written = "."  # a path into a variant, which sqlglot takes after a column only
         letters[token.start : token.end] = written
     return "".join(letters)
+
+
+def _is_plain(found: tuple[Token, ...], index: int) -> bool:
+    """Whether a word is a name here for Spark, which reserves hardly any, though sqlglot would take it for a keyword."""
+    word = found[index].text.lower()
+    after = found[index + 1] if index + 1 < len(found) else None
+    if word in NEVER_KEYWORDS:
+        return True
+    if word == "window":
+        return not (index + 2 < len(found) and found[index + 1].is_name and found[index + 2].is_word("as"))
+    if word in ("cube", "rollup", "if", "any"):
+        return not found[index - 1].is_word("with")
+    return word in ("values", "limit", "offset") and (
+        after is None or not (after.kind in ("number", "string") or after.text == "(" or after.is_word("all", "cast"))
+    )
 
 
 def _place(masked: str, line: object, column: object, highlight: str) -> tuple[int, int]:

@@ -75,4 +75,11 @@ cast try_cast extract trim position overlay substring substr count struct exists
 decimal varchar char numeric dec ignore respect nulls to
 """
 )
+# Keywords of statements that no query holds: in a query they are names.
+NEVER_KEYWORDS: frozenset[str] = words(
+    """
+alter create drop fetch grant insert into revoke rollback serdeproperties uncache lock overlaps describe cache comment show set use
+truncate merge delete update begin commit load copy kill refresh analyze
+"""
+)
 TYPED_LITERALS: frozenset[str] = frozenset(("date", "timestamp", "timestamp_ntz", "timestamp_ltz", "time", "x", "interval"))

@@ -1,0 +1,92 @@
+"""Every example in Spark's own documentation of its functions passes through Penstock unchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from penstock.errors import ForbiddenFault, PenstockError
+from penstock.plan.nodes import Aggregate, Item, Node, Project, walk
+from penstock.plan.scalar import AGGREGATES
+from penstock.plan.select import parse_select
+from penstock.plan.text import sql
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# Functions that reach outside the app: their examples must be refused.
+FORBIDDEN = {
+    *("reflect", "java_method", "try_reflect", "python_worker_logs", "from_protobuf", "to_protobuf"),
+    *("input_file_name", "input_file_block_start", "input_file_block_length"),
+}
+
+
+def examples(documentation: str) -> Iterator[str]:
+    """The statements that follow `> ` in a function's documentation, up to their semicolon."""
+    current: str | None = None
+    for line in documentation.splitlines():
+        words = line.strip()
+        if words.startswith("> "):
+            current = words[2:]
+        elif current is not None:
+            current += "\n" + words
+        if current is not None and current.rstrip().endswith(";"):
+            yield current.rstrip().rstrip(";")
+            current = None
+
+
+@pytest.fixture(scope="module")
+def documented(spark: SparkSession) -> dict[str, list[str]]:
+    """Each function's examples, without the SET statements among them."""
+    found: dict[str, list[str]] = {}
+    for row in spark.sql("SHOW FUNCTIONS").collect():
+        lines = spark.sql(f"DESCRIBE FUNCTION EXTENDED `{row[0]}`").collect()
+        texts = examples("\n".join(line[0] for line in lines))
+        found[row[0]] = [text for text in texts if not text.upper().startswith("SET ")]
+    return found
+
+
+def items(plan: Node) -> Iterator[Item]:
+    for node in walk(plan):
+        if isinstance(node, Project | Aggregate):
+            yield from node.items
+
+
+def test_every_example_is_accepted_with_its_own_text(documented: dict[str, list[str]]) -> None:
+    assert sum(map(len, documented.values())) > 1000
+    wrong: list[str] = []
+    for name in documented.keys() - FORBIDDEN:
+        for text in documented[name]:
+            try:
+                plan = parse_select(text)
+            except PenstockError as error:
+                wrong.append(f"{name}: {error}")
+                continue
+            wrong += [f"{name}: {item.text} is not in {text}" for item in items(plan) if "__sub_" not in item.text and item.text not in text]
+    assert wrong == []
+
+
+def test_what_is_printed_again_is_sql_for_spark(documented: dict[str, list[str]], spark: SparkSession) -> None:
+    parser = spark._jsparkSession.sessionState().sqlParser()  # type: ignore[attr-defined]
+    for name in documented.keys() - FORBIDDEN:
+        for text in documented[name]:
+            parser.parsePlan(sql(parse_select(text)))
+
+
+def test_functions_that_reach_outside_are_refused(documented: dict[str, list[str]]) -> None:
+    for name in FORBIDDEN:
+        assert documented[name]
+        for text in documented[name]:
+            with pytest.raises(ForbiddenFault):
+                parse_select(text)
+
+
+def test_the_list_of_aggregates_is_spark_s(spark: SparkSession) -> None:
+    """Spark files two aggregates of vectors and one of variants with their types."""
+    catalog = spark._jsparkSession.sessionState().catalog()  # type: ignore[attr-defined]
+    identifier = spark._jvm.org.apache.spark.sql.catalyst.FunctionIdentifier  # type: ignore[union-attr]
+    names = {row[0] for row in spark.sql("SHOW FUNCTIONS").collect()}
+    grouped = {name for name in names if catalog.lookupFunctionInfo(identifier(name)).getGroup() == "agg_funcs"}
+    assert grouped | {"vector_avg", "vector_sum", "schema_of_variant_agg"} == AGGREGATES
