@@ -90,9 +90,14 @@ class RelationalStore:
             )
 
     def trim(self, view: str, keep_epochs: int, below: int) -> None:
+        with self._database.reading() as session:
+            spans = session.fetch("SELECT incarnation, min(epoch), max(epoch) FROM penstock_epochs WHERE view = ? GROUP BY incarnation", view)
+        bounds = [(incarnation, min(below, newest - keep_epochs + 1), oldest) for incarnation, oldest, newest in spans]
+        old = [(incarnation, bound) for incarnation, bound, oldest in bounds if oldest < bound]
+        if not old:  # the usual case, and it waits for nobody
+            return
         with self._database.writing() as session:
-            for incarnation, newest in session.fetch("SELECT incarnation, max(epoch) FROM penstock_epochs WHERE view = ? GROUP BY incarnation", view):
-                bound = min(below, newest - keep_epochs + 1)
+            for incarnation, bound in old:
                 for table in ("penstock_changes", "penstock_epochs"):
                     session.run(f"DELETE FROM {table} WHERE view = ? AND incarnation = ? AND epoch < ?", view, incarnation, bound)
 
