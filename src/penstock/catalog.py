@@ -31,7 +31,8 @@ class Catalog:
             with self._connect() as connection:
                 connection.execute("CREATE TABLE IF NOT EXISTS jobs (job TEXT PRIMARY KEY, fingerprint TEXT, incarnation TEXT, since TEXT)")
         except sqlite3.DatabaseError as error:
-            raise StateError(f"{self._path} cannot be read: {error}", hint="restore it from a copy, or remove the state folder to begin anew") from error
+            hint = "restore it from a copy, or remove the state folder to begin anew"
+            raise StateError(f"{self._path} cannot be read: {error}", hint=hint) from error
 
     def _connect(self) -> sqlite3.Connection:
         return sqlite3.connect(self._path, timeout=10)

@@ -12,9 +12,9 @@ from typing import Protocol
 
 from penstock.change import Rows
 from penstock.errors import NameFault
-from penstock.plan.findings import Finding
 from penstock.plan.cut import inlined, meaning
 from penstock.plan.declare import Declared, View
+from penstock.plan.findings import Finding
 from penstock.plan.nodes import Item, Node, Order, Project, Scan, rebuild
 from penstock.plan.statements import Select, parse
 from penstock.settings import Settings
@@ -137,4 +137,3 @@ def _limited(plan: Node, n: int | None) -> Node:
 
 def _first(found: Rows, n: int | None) -> Rows:
     return found if n is None else Rows(found.schema, islice(found.lines, n))
-

@@ -106,6 +106,6 @@ def _typed(name: str, value: object, origin: str) -> Value:
     try:
         if wanted is bool and not isinstance(value, bool):
             raise ValueError(value)
-        return wanted(value)  # type: ignore[arg-type]
+        return wanted(value)  # type: ignore[call-overload, no-any-return, arg-type, unused-ignore]
     except (TypeError, ValueError):
         raise OptionFault(f"{origin}: `{name}` wants a {wanted.__name__}, not {value!r}", hint=setting.help) from None

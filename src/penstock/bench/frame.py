@@ -9,7 +9,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -31,8 +31,8 @@ class Outcome:
 
     bench: str
     events: int
-    events_per_s: dict[str, float]
-    ratio: dict[str, float]
+    events_per_s: Mapping[str, float]
+    ratio: Mapping[str, float]
     equal: bool
     detail: dict[str, Any]
 
@@ -40,8 +40,8 @@ class Outcome:
         return {
             "bench": self.bench,
             "events": self.events,
-            "events_per_s": self.events_per_s,
-            "ratio": self.ratio,
+            "events_per_s": dict(self.events_per_s),
+            "ratio": dict(self.ratio),
             "equal": self.equal,
             "machine": machine(),
             **self.detail,
@@ -73,6 +73,12 @@ def in_child(module: str, *arguments: str) -> dict[str, Any]:
     found = json.loads(lines[-1])
     assert isinstance(found, dict)
     return found
+
+
+def answer(found: Mapping[str, Any]) -> None:
+    """What a child process reports to `in_child`."""
+    sys.stdout.write(json.dumps(dict(found)) + "\n")
+    sys.stdout.flush()
 
 
 def in_turn(systems: Iterable[str], rounds: int, step: Callable[[str], dict[str, Any]], report: Report) -> dict[str, list[dict[str, Any]]]:

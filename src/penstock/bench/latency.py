@@ -11,10 +11,11 @@ import json
 import sys
 import threading
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from penstock.bench.frame import Outcome, Report, in_child, in_turn, middle, percentile
+from penstock.bench.frame import Outcome, Report, answer, in_child, in_turn, middle, percentile
 from penstock.bench.ysb import plain_session, stamp
 
 SYSTEMS = ("penstock", "pyspark")
@@ -59,7 +60,7 @@ def batch_times(checkpoint: Path) -> list[float]:
     """Milliseconds from one commit to the next, without the cold ones."""
     entries = sorted((entry for entry in (checkpoint / "commits").iterdir() if entry.name.isdigit()), key=lambda entry: int(entry.name))
     stamps = [entry.stat().st_mtime_ns for entry in entries]
-    return [(later - earlier) / 1e6 for earlier, later in zip(stamps, stamps[1:], strict=False)][_COLD:]
+    return [(later - earlier) / 1e6 for earlier, later in pairwise(stamps)][_COLD:]
 
 
 def run_penstock(folder: Path) -> dict[str, Any]:
@@ -112,4 +113,4 @@ def run_pyspark(folder: Path) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps({"penstock": run_penstock, "pyspark": run_pyspark}[sys.argv[1]](Path(sys.argv[2]))))
+    answer({"penstock": run_penstock, "pyspark": run_pyspark}[sys.argv[1]](Path(sys.argv[2])))

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from penstock.bench.frame import Outcome, Report, in_turn, middle
+from penstock.bench.frame import Outcome, Report, answer, in_turn, middle
 from penstock.bench.latency import write_readings
 from penstock.bench.ysb import plain_session
 from penstock.errors import EngineError
@@ -51,7 +51,8 @@ def _first_row(system: str, folder: Path) -> dict[str, Any]:
         command = [sys.executable, "-m", "penstock", "run", str(folder / "app.sql"), "--drain", "--state", str(state)]
     began = time.monotonic()
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ)) as process:
-        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
         first = process.stdout.readline()
         seconds = time.monotonic() - began
         lines = [first, *process.stdout.read().splitlines()]
@@ -71,7 +72,7 @@ def main(folder: Path) -> None:
 
     def show(batch: DataFrame, number: int) -> None:
         for row in batch.collect():
-            print(json.dumps({"k": row.k, "total": row.total}), flush=True)
+            answer({"k": row.k, "total": row.total})
 
     readings = spark.readStream.schema("k STRING, v BIGINT, at TIMESTAMP").json(str(folder / "in"))
     windowed = readings.withWatermark("at", "10 seconds").groupBy(F.window("at", "10 seconds"), "k").agg(F.sum("v").alias("total"))

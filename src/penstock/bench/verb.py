@@ -15,7 +15,7 @@ _NAMES = ", ".join(f"{name} ({what})" for name, what in BENCHES.items())
 def bench(
     name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of: {_NAMES}.", show_default=False)],
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")] = False,
-    events: Annotated[int | None, typer.Option("--events", min=1000, help="How many events to process.  [default: the benchmark's own]", show_default=False)] = None,
+    events: Annotated[int | None, typer.Option("--events", min=1000, help="How many events.", show_default="the benchmark's own")] = None,
     rounds: Annotated[int, typer.Option("--rounds", min=1, help="How often each system is measured.")] = 3,
 ) -> None:
     """Measure Penstock beside other systems, in one run on this machine.

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from penstock.bench.frame import Outcome, Report, in_child, in_turn, middle
+from penstock.bench.frame import Outcome, Report, answer, in_child, in_turn, middle
 
 SYSTEMS = ("penstock", "pyspark")
 _COLUMNS = "user_id STRING, page_id STRING, ad_id STRING, ad_type STRING, event_type STRING, event_time BIGINT, ip STRING"
@@ -80,8 +80,8 @@ def run_penstock(folder: Path) -> dict[str, Any]:
 
     (folder / "app.sql").write_text(_APP.format(events=folder / "events", campaigns=folder / "campaigns.json"), encoding="utf-8")
     found: dict[str, Any] = {}
-    from penstock.spark.session import open_session
     from penstock.settings import load
+    from penstock.spark.session import open_session
 
     session = open_session(load(), folder / "session", app_name="bench")
     for attempt in range(2):
@@ -138,4 +138,4 @@ def plain_session() -> Any:
 
 
 if __name__ == "__main__":
-    print(json.dumps({"penstock": run_penstock, "pyspark": run_pyspark}[sys.argv[1]](Path(sys.argv[2]))))
+    answer({"penstock": run_penstock, "pyspark": run_pyspark}[sys.argv[1]](Path(sys.argv[2])))

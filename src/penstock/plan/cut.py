@@ -1,10 +1,10 @@
 """The cut: where a plan stops being Spark's to maintain, and what is done above.
 
-    stateless     rows pass through; nothing is kept but the result
-    incremental   Spark keeps the state; filters above an aggregate travel along as flags, so that a row which leaves is taken back
-    kept          Spark keeps the part below the cut; its rows are kept, and the part above is evaluated from them each epoch
-    on view       the part below is another view: the plan is evaluated from that view's rows, in the same epoch
-    recompute     the cut falls on the scan: the whole plan runs over the history each epoch
+stateless     rows pass through; nothing is kept but the result
+incremental   Spark keeps the state; filters above an aggregate travel along as flags, so that a row which leaves is taken back
+kept          Spark keeps the part below the cut; its rows are kept, and the part above is evaluated from them each epoch
+on view       the part below is another view: the plan is evaluated from that view's rows, in the same epoch
+recompute     the cut falls on the scan: the whole plan runs over the history each epoch
 """
 
 from __future__ import annotations
@@ -97,9 +97,12 @@ class _Cutter:
         attached = self._base_of(view)
         if attached is not None:
             reason = f"it reads only the view `{attached}`, whose rows are kept"
-            return Cut(Strategy.ON_VIEW, reason, Scan(attached), upper=view.query, base=attached)
+            key = result_key(inlined(view.query, self._declared))
+            return Cut(Strategy.ON_VIEW, reason, Scan(attached), upper=view.query, base=attached, visible_key=key)
         plan = inlined(view.query, self._declared)
         found = self._on_close(view, plan) if view.emit is Emit.ON_CLOSE else self._changes(plan)
+        if found.visible_key is None:
+            found = replace(found, visible_key=result_key(plan))
         streams = tuple(name for name in names_read(found.lower) if isinstance(self._declared.get(name), Stream))
         return replace(found, streams=streams, watermarked=found.strategy is not Strategy.RECOMPUTE and self._needs_watermark(found.lower))
 
@@ -115,16 +118,17 @@ class _Cutter:
         return None if self.decide(base).strategy is Strategy.STATELESS else base.name
 
     def _changes(self, plan: Node) -> Cut:
+        if self._shapes.stateless(plan):
+            return Cut(Strategy.STATELESS, "each row stands for itself", plan)
         if self._shapes.appends(plan):
-            joined = not self._shapes.stateless(plan)
-            reason = "an inner join of two streams only adds rows" if joined else "each row stands for itself"
-            return Cut(Strategy.INCREMENTAL if joined else Strategy.STATELESS, reason, plan)
+            reason = "Spark counts up to the limit" if isinstance(plan, Order) else "an inner join of two streams only adds rows"
+            return Cut(Strategy.INCREMENTAL, reason, plan)
         rewritten = rewrite(plan)
         fused = self._fused(rewritten, on_close=False)
         if fused is not None:
             return fused
         if self._shapes.distinct(rewritten):
-            return Cut(Strategy.INCREMENTAL, "Spark keeps the distinct rows", rewritten, "update", ALL_COLUMNS, visible_key=ALL_COLUMNS)
+            return Cut(Strategy.INCREMENTAL, "Spark keeps the distinct rows", rewritten, "update", ALL_COLUMNS)
         return self._kept(plan, rewritten, on_close=False)
 
     def _on_close(self, view: View, plan: Node) -> Cut:
@@ -143,10 +147,8 @@ class _Cutter:
         mode = "append" if on_close else "update"
         if on_close:
             return Cut(Strategy.INCREMENTAL, "Spark gives a window out when the watermark has passed it", plan, mode)
-        keys = hidden_keys(aggregate)
-        lower = _flagged(plan, aggregate)
-        names = tuple(item.name or "" for item in keys)
-        return Cut(Strategy.INCREMENTAL, "Spark keeps the aggregate", lower, mode, names, visible_key=_visible_key(plan, aggregate))
+        names = tuple(item.name or "" for item in hidden_keys(aggregate))
+        return Cut(Strategy.INCREMENTAL, "Spark keeps the aggregate", _flagged(plan, aggregate), mode, names)
 
     def _row_wise_over(self, node: Node, on_close: bool) -> Aggregate | None:
         match node:
@@ -168,23 +170,29 @@ class _Cutter:
             reason = "its parts cannot be kept together" if len(lowers) > 1 else "it needs all rows of the stream at once"
             return Cut(Strategy.RECOMPUTE, reason, plan)
         lower = lowers[0]
-        if not isinstance(lower, Aggregate):
-            upper = _above(rewritten, lower, ())
-            keys = ALL_COLUMNS if isinstance(lower, Distinct) else None
-            what = "the distinct rows" if keys else "the rows of the join"
-            return Cut(Strategy.KEPT, f"cut above {what}", lower, "update" if keys else "append", keys, upper)
-        order = _order_items(rewritten, lower)
+        if isinstance(lower, Aggregate):
+            return self._kept_aggregate(rewritten, lower, on_close)
+        upper = _above(rewritten, lower, ())
+        if isinstance(lower, Distinct):
+            return Cut(Strategy.KEPT, "cut above the distinct rows", lower, "update", ALL_COLUMNS, upper)
+        return Cut(Strategy.KEPT, "cut above the rows of the join", lower, "append", None, upper)
+
+    def _kept_aggregate(self, plan: Node, lower: Aggregate, on_close: bool) -> Cut:
+        order = _order_items(plan, lower)
+        wide = replace(lower, items=(*lower.items, *order))
         if on_close:
-            upper = _above(rewritten, lower, order)
-            wide = replace(lower, items=(*lower.items, *order))
-            return Cut(Strategy.KEPT, "cut above the aggregate, whose closed windows are kept", wide, "append", None, upper)
+            return Cut(Strategy.KEPT, "cut above the aggregate, whose closed windows are kept", wide, upper=_above(plan, lower, order))
         keys = hidden_keys(lower)
         flag = () if lower.having is None else (Item("", f"{KEEP}0"),)
-        upper = _above(rewritten, lower, (*order, *keys, *flag))
-        wide = _flagged(replace(lower, items=(*lower.items, *order)), lower)
-        names = tuple(item.name or "" for item in keys)
-        reason = "cut above the aggregate, whose rows are kept"
-        return Cut(Strategy.KEPT, reason, wide, "update", names, upper, stable=_group_names(lower))
+        return Cut(
+            Strategy.KEPT,
+            "cut above the aggregate, whose rows are kept",
+            _flagged(wide, lower),
+            "update",
+            tuple(item.name or "" for item in keys),
+            _above(plan, lower, (*order, *keys, *flag)),
+            stable=_group_names(lower),
+        )
 
     def _lowers(self, node: Node, on_close: bool) -> list[Node]:
         """The highest parts that Spark maintains, in the order of the text."""
@@ -254,16 +262,18 @@ def _flagged(node: Node, aggregate: Aggregate) -> Node:
     return build(node, 1)[0]
 
 
-def _visible_key(plan: Node, aggregate: Aggregate) -> tuple[str, ...] | None:
-    """The view's own columns that identify its rows, where every group is among them."""
-    if aggregate.grouping is not None and not terms.is_group_by_all(aggregate):
+def result_key(plan: Node) -> tuple[str, ...] | None:
+    """The columns of the result that identify its rows: the groups of an aggregate, where all of them reach the result."""
+    part: Node | None = plan
+    while isinstance(part, Filter | Project | Order) or (isinstance(part, Alias) and not part.columns):
+        part = part.input
+    if isinstance(part, Distinct) and part is plan:
+        return ALL_COLUMNS
+    if not isinstance(part, Aggregate) or (part.grouping is not None and not terms.is_group_by_all(part)):
         return None
-    if not isinstance(plan, Aggregate):
-        names = _passed_names(plan, aggregate)
-    else:
-        names = {terms.item_name(item): item.text for item in aggregate.items if terms.item_name(item)}
+    names = _passed_names(plan, part)
     found: list[str] = []
-    for group in terms.grouping_expressions(aggregate):
+    for group in terms.grouping_expressions(part):
         name = next((name for name, text in names.items() if terms.is_group(text, group)), None)
         if name is None:
             return None
@@ -276,7 +286,7 @@ def _passed_names(node: Node, aggregate: Aggregate) -> dict[str, str]:
     match node:
         case Aggregate():
             return {terms.item_name(item): item.text for item in aggregate.items if terms.item_name(item)}
-        case Alias() | Filter():
+        case Alias() | Filter() | Order():
             return _passed_names(node.input, aggregate)
         case Project(input=input_) if input_ is not None:
             below = _passed_names(input_, aggregate)
@@ -320,7 +330,7 @@ def _above(plan: Node, lower: Node, hidden: tuple[Item, ...]) -> Node:
         if part == lower:
             return Project(Scan(KEPT), (Item(f"*{left_out}"),))
         if isinstance(part, Order) and part.input == lower and isinstance(lower, Aggregate):
-            moved = {text: name for text, name in _order_columns(part, lower)}
+            moved = dict(_order_columns(part, lower))
             keys = []
             for key in part.keys:
                 text, direction = terms.sort_direction(key)

@@ -15,7 +15,14 @@ from penstock.plan.grammar import matching, tokens
 from penstock.plan.nodes import Aggregate, Alias, Distinct, Filter, Item, Join, Node, Order, Project, Scan, names_read
 
 # Sides whose columns hold their own values in the result of a join, not NULL for want of a partner.
-_PRESERVED = {"inner": (True, True), "cross": (True, True), "left": (True, False), "right": (False, True), "semi": (True, False), "anti": (True, False)}
+_PRESERVED = {
+    "inner": (True, True),
+    "cross": (True, True),
+    "left": (True, False),
+    "right": (False, True),
+    "semi": (True, False),
+    "anti": (True, False),
+}
 
 
 @dataclass(frozen=True)
@@ -123,7 +130,8 @@ def _find(text: str, columns: tuple[_Passed, ...]) -> _Passed | None:
 
 def _partitions(text: str) -> list[list[str]]:
     """The PARTITION BY lists of the window functions in `text`; a window that has none gives an empty list."""
-    found, lists = tokens(text), []
+    found = tokens(text)
+    lists: list[list[str]] = []
     for index, token in enumerate(found[:-1]):
         if not token.is_word("over"):
             continue

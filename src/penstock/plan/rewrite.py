@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-
 from penstock.plan import scalar, terms
 from penstock.plan.nodes import Aggregate, Filter, Item, Node, Project, rebuild
 
 # How partial results of a finer grouping are combined; what is not here has no exact combination for every type.
-_COMBINE = {"count": "sum", "sum": "sum", "min": "min", "max": "max", "count_if": "sum", "bool_and": "bool_and", "bool_or": "bool_or", "every": "every", "any": "any"}
+_COMBINE = {
+    "count": "sum",
+    "sum": "sum",
+    "min": "min",
+    "max": "max",
+    "count_if": "sum",
+    "bool_and": "bool_and",
+    "bool_or": "bool_or",
+    "every": "every",
+    "any": "any",
+}
 
 
 def split_analytic(node: Node) -> Node:
@@ -111,5 +120,3 @@ class _Split:
                 self.arguments.append(argument)
             names.append(f"__d{self.arguments.index(argument)}")
         return f"{call.name}(DISTINCT {', '.join(names)})"
-
-

@@ -80,7 +80,7 @@ def distinct_arguments(call: str) -> list[str]:
     found = tokens(call)
     opening = next(index for index, token in enumerate(found) if token.text == "(")
     closing = matching(found, opening)
-    return scalar.split_top(call[found[opening + 1].end : found[closing].start], ",")
+    return list(scalar.split_top(call[found[opening + 1].end : found[closing].start], ","))
 
 
 def is_group_by_all(node: Aggregate) -> bool:

@@ -85,6 +85,8 @@ def sql(node: Node) -> str:
         return node.sql
     if isinstance(node, Union):
         return "\nUNION ALL\n".join(_operand(entry) for entry in node.inputs)
+    if isinstance(node, Distinct) and isinstance(node.input, Union):
+        return "\nUNION\n".join(_operand(entry) for entry in node.input.inputs)
     if isinstance(node, SetOperation):
         return f"{_operand(node.left)}\n{node.kind}\n{_operand(node.right)}"
     return _block(node).text()
@@ -111,19 +113,24 @@ def _block(node: Node) -> _Block:
                 having=None if node.having is None else _filled(node.having, node.subs),
             )
         case Distinct():
-            block = _block(node.input) if not isinstance(node.input, Union | SetOperation | Opaque) else _Block(_relation(node.input))
+            block = _Block(_relation(node.input)) if _whole(node.input) else _block(node.input)
             return replace(block if not block.cut else _Block(f"({block.text()})"), distinct=True)
         case Order():
-            block = _block(node.input) if not isinstance(node.input, Union | SetOperation | Opaque) else _Block(_relation(node.input))
+            block = _Block(_relation(node.input)) if _whole(node.input) else _block(node.input)
             block = _Block(f"({block.text()})") if block.cut else block
             return replace(block, order=tuple(_filled(key, node.subs) for key in node.keys), limit=node.limit, offset=node.offset)
         case _:
             return _Block(_relation(node))
 
 
+def _whole(node: Node) -> bool:
+    """True where the plan is a query of its own, which no clause can be added to."""
+    return isinstance(node, Union | SetOperation | Opaque) or (isinstance(node, Distinct) and isinstance(node.input, Union))
+
+
 def _opened(node: Node) -> _Block:
     """The block of an input that still takes a WHERE or a select list, nested if it is already complete."""
-    if isinstance(node, Union | SetOperation | Opaque):
+    if _whole(node):
         return _Block(_relation(node))
     block = _block(node)
     return _Block(f"({block.text()})") if block.selected else block

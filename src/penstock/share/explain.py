@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from penstock.plan.cut import ALL_COLUMNS, Strategy
 from penstock.plan.declare import Declared, Stream
-from penstock.plan.shape import Shapes, window_of
 from penstock.plan.nodes import Aggregate, walk
+from penstock.plan.shape import Shapes, window_of
 from penstock.plan.text import sql
 from penstock.share.jobs import Job, Member, jobs, outputs
 
@@ -39,15 +39,23 @@ class Explanation:
     warnings: tuple[str, ...]
 
     def __str__(self) -> str:
-        lines = [f"view {self.view}", f"  strategy   {self.strategy}: {self.reason}", f"  job        {self.job}", f"  output     {self.output}"]
-        lines.append(f"  key        {', '.join(self.key) if self.key else 'none' if self.key is None else 'one row'}")
-        lines += [f"  stages     {' -> '.join(self.stages)}", f"  state      {self.state}", f"  cost       {self.cost}", f"  delivery   {self.guarantee}"]
+        key = "none" if self.key is None else ", ".join(self.key) or "one row"
+        facts = (
+            ("strategy", f"{self.strategy}: {self.reason}"),
+            ("job", self.job),
+            ("output", self.output),
+            ("key", key),
+            ("stages", " -> ".join(self.stages)),
+            ("state", self.state),
+            ("cost", self.cost),
+            ("delivery", self.guarantee),
+            *(("warning", text) for text in self.warnings),
+        )
+        lines = [f"view {self.view}", *(f"  {name:<10} {text}" for name, text in facts)]
         lines.append("  below the cut (Spark keeps it)" if self.above else "  runs as")
         lines += [f"    {line}" for line in self.cut.splitlines()]
         if self.above:
-            lines.append("  above the cut (evaluated each epoch)")
-            lines += [f"    {line}" for line in self.above.splitlines()]
-        lines += [f"  warning    {text}" for text in self.warnings]
+            lines += ["  above the cut (evaluated each epoch)", *(f"    {line}" for line in self.above.splitlines())]
         return "\n".join(lines)
 
 
@@ -83,7 +91,11 @@ def _explain(member: Member, job: Job, declared: Declared) -> Explanation:
 
 def _stages(member: Member, job: Job) -> tuple[str, ...]:
     read = ", ".join(job.streams)
-    above = {Strategy.KEPT: "kept rows -> upper plan", Strategy.ON_VIEW: f"rows of {member.cut.base} -> upper plan", Strategy.RECOMPUTE: "history -> plan"}
+    above = {
+        Strategy.KEPT: "kept rows -> upper plan",
+        Strategy.ON_VIEW: f"rows of {member.cut.base} -> upper plan",
+        Strategy.RECOMPUTE: "history -> plan",
+    }
     found = [f"source({read})", "decode", "eventtime" if job.cut.watermarked else "", "spark", above.get(member.cut.strategy, ""), "store"]
     found += [f"sink({sink.name})" for sink in member.sinks]
     return tuple(stage for stage in found if stage)

@@ -23,7 +23,15 @@ _KINDS: tuple[tuple[str, type[UserError]], ...] = (
     ("MISSING_AGGREGATION", PlanFault),
 )
 # Values in the data that the user's own expression cannot take: the SQL must change, so a restart would not help.
-_DATA = ("CAST_INVALID_INPUT", "DIVIDE_BY_ZERO", "ARITHMETIC_OVERFLOW", "INVALID_ARRAY_INDEX", "CANNOT_PARSE_TIMESTAMP", "NUMERIC_VALUE_OUT_OF_RANGE", "CAST_OVERFLOW")
+_DATA = (
+    "CAST_INVALID_INPUT",
+    "CAST_OVERFLOW",
+    "DIVIDE_BY_ZERO",
+    "ARITHMETIC_OVERFLOW",
+    "INVALID_ARRAY_INDEX",
+    "CANNOT_PARSE_TIMESTAMP",
+    "NUMERIC_VALUE_OUT_OF_RANGE",
+)
 
 
 def in_users_words(error: Exception, view: View | None) -> PenstockError:
@@ -90,7 +98,7 @@ def _fragments(error: Exception) -> list[str]:
     for context in contexts() if callable(contexts) else []:
         try:
             found.append(context.fragment())
-        except Exception:  # noqa: BLE001 - a DataFrame context has no fragment
+        except Exception:
             continue
     found += [name.replace("`", "") for name in re.findall(r"with name (`[^`]+`(?:\.`[^`]+`)*)", str(error))]
     found += [name.replace("`", "") for name in re.findall(r"routine (`[^`]+`)", str(error))]

@@ -28,7 +28,7 @@ from penstock.spark.deadletters import DeadLetters
 from penstock.spark.frames import App
 from penstock.spark.lower import encoded, open_lower
 from penstock.spark.outbox import Outbox
-from penstock.spark.upper import Upper, evaluate, open_upper, recompute
+from penstock.spark.upper import Upper, evaluate, open_upper, recompute, recompute_columns
 
 log = logging.getLogger("penstock.spark")
 
@@ -86,7 +86,7 @@ class JobRun:
 
     def _columns_of(self, member: Member, schemas: dict[str, str]) -> str:
         if member.cut.strategy is Strategy.RECOMPUTE:
-            return rows.ddl(recompute_schema(self._desk, self._app, member))
+            return rows.ddl(recompute_columns(self._desk, self._app, member))
         if member.cut.upper is None:
             return rows.ddl(self._lower.columns, self._lower.visible)
         base = member.cut.base
@@ -135,7 +135,7 @@ class JobRun:
 
     def _observed_plan(self) -> object:
         assert self.query is not None
-        return self.query._jsq.streamingQuery().lastExecution()  # type: ignore[attr-defined]
+        return self.query._jsq.streamingQuery().lastExecution()
 
     def _commit(self, table: pa.Table, number: int, has_input: bool) -> None:
         first = self._position.epoch < 0 and number == 0
@@ -159,8 +159,8 @@ class JobRun:
         owner = self.job.members[0]
         if owner.cut.strategy is Strategy.RECOMPUTE:
             if changed:
-                found = recompute(self._desk, self._app, owner.cut.lower, self._spans(number), self._clock(number))
-                writer.replace(owner.name, [(None, row) for row in found])
+                found = recompute(self._desk, self._app, owner, self._spans(number), self._clock(number))
+                writer.replace(owner.name, list(zip(found["key"].to_pylist(), found["row"].to_pylist(), strict=True)))
         elif owner.cut.upper is None:
             self._put(writer, owner, owner.name, table, logged=True)
         else:
@@ -177,7 +177,7 @@ class JobRun:
         """Evaluate a member's upper plan over the rows of `source`, or only over the `parts` that this epoch touched."""
         upper = self._uppers[member.name]
         found = evaluate(self._desk, upper, writer.rows(source, parts))
-        new = [(None, row) for row in found["row"].to_pylist()]
+        new = list(zip(found["key"].to_pylist(), found["row"].to_pylist(), strict=True))
         writer.replace(member.name, new, part=found["part"].to_pylist(), parts=parts, ordered=upper.ordered and parts is None)
 
     def _put(self, writer: EpochWriter, member: Member, name: str, table: pa.Table, *, logged: bool) -> None:
@@ -218,13 +218,3 @@ class JobRun:
 def kept_name(member: Member) -> str:
     """The name under which a view's kept rows stand in the store."""
     return f"{KEPT}:{member.name}"
-
-
-def recompute_schema(desk: SparkSession, app: App, member: Member) -> object:
-    """The columns of a recomputed view, by analysing its plan over the sources as they are."""
-    from penstock.spark.frames import plan_frame, register_history
-
-    register_history(desk, app, member.cut.lower, {})
-    columns = plan_frame(desk, member.cut.lower).schema
-    rows.check_names(columns, member.name)
-    return columns

@@ -111,6 +111,13 @@ def _type(kind: DataType) -> str:
             return kind.simpleString()
 
 
+def columns_of(columns_ddl: str) -> StructType:
+    """DDL as Spark's own columns."""
+    found = StructType.fromDDL(columns_ddl)
+    assert isinstance(found, StructType)
+    return found
+
+
 def schema_of(columns: StructType) -> Schema:
     """Spark's columns as Penstock's."""
     return Schema(tuple(Column(field.name, _type(field.dataType)) for field in columns.fields))
@@ -119,7 +126,7 @@ def schema_of(columns: StructType) -> Schema:
 def from_json(spark: SparkSession, rows: Sequence[str], columns_ddl: str) -> DataFrame:
     """A DataFrame of kept rows, typed again."""
     lines = spark.createDataFrame(pa.table({"row": pa.array(rows, pa.string())}))
-    columns = StructType.fromDDL(columns_ddl)
+    columns = columns_of(columns_ddl)
     parsed = lines.select(F.from_json("row", ddl(_struct(columns))).alias("r"))
     return parsed.selectExpr(*[_restored(field) for field in columns.fields])
 

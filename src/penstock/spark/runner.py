@@ -21,7 +21,7 @@ from penstock.schema import Column, Schema
 from penstock.share.jobs import jobs
 from penstock.share.progress import Progress
 from penstock.sink.ddl import columns
-from penstock.sink.store import Store
+from penstock.sink.store import DeadRow, Store
 from penstock.spark import rows
 from penstock.spark.faults import in_users_words
 from penstock.spark.frames import App, plan_frame, register_history
@@ -92,9 +92,7 @@ class SparkRunner:
     def dead(self, stream: str) -> Rows:
         if not self._has_results():
             return Rows(_DEAD_COLUMNS, iter(()))
-        found = self._results().dead(stream)
-        lines = (json.dumps({"position": row.position, "reason": row.reason, "raw": row.raw.decode("utf-8", "replace"), "seen_at": row.seen_at}, ensure_ascii=False) for row in found)
-        return Rows(_DEAD_COLUMNS, lines)
+        return Rows(_DEAD_COLUMNS, map(_letter, self._results().dead(stream)))
 
     def run(self, *, drain: bool, stop: threading.Event, report: Callable[[list[Progress]], None]) -> None:
         with _Lock(self._app.state):
@@ -116,6 +114,11 @@ class SparkRunner:
         if self._session is not None and self._given is None:
             stop_session()
             self._session = None
+
+
+def _letter(row: DeadRow) -> str:
+    found = {"position": json.loads(row.position), "reason": row.reason, "raw": row.raw.decode("utf-8", "replace"), "seen_at": row.seen_at}
+    return json.dumps(found, ensure_ascii=False)
 
 
 class _Lock:

@@ -13,15 +13,16 @@ from dataclasses import dataclass, field, replace
 
 from penstock.catalog import Catalog, Incarnation
 from penstock.errors import FencedError, PenstockError, StateError, UserError
+from penstock.settings import Settings
 from penstock.share.jobs import Job
 from penstock.share.progress import Progress
 from penstock.spark.faults import in_users_words
 from penstock.spark.job import JobRun, StopRequested
 from penstock.spark.measure import measured
-from penstock.settings import Settings
 
 log = logging.getLogger("penstock.spark")
 _LONGEST_WAIT_S = 60.0
+_POLL_S = 0.1
 _FINAL = (UserError, FencedError, StateError)
 
 
@@ -71,8 +72,7 @@ class Guard:
             run = self.open_run(self.catalog.incarnation(self.job.name, self.job.fingerprint))
             query = run.start(drain=drain)
             self.progress = replace(self.progress, status="running", detail="")
-            while query.isActive and not self.stop.is_set():
-                query.awaitTermination(0.2)
+            while query.isActive and not self.stop.wait(_POLL_S):
                 self.progress = measured(self.progress, run)
             self.progress = measured(self.progress, run)
             if self.stop.is_set():
@@ -84,7 +84,7 @@ class Guard:
             raise run.failure or failed
         except StopRequested:
             return None
-        except Exception as error:  # noqa: BLE001 - whatever ended the job is told in the user's words
+        except Exception as error:
             if self.stop.is_set():
                 return None
             log.debug("job %s", self.job.name, exc_info=True)

@@ -47,7 +47,7 @@ def _local(member: Member, input_name: str, input_ddl: str, columns: StructType)
     """The view's columns to which its plan is local, each with the kept column it comes from, types unchanged."""
     if member.cut.base is not None or member.cut.upper is None:
         return {}
-    kept = {field.name: field.dataType for field in StructType.fromDDL(input_ddl).fields}
+    kept = {field.name: field.dataType for field in rows.columns_of(input_ddl).fields}
     stable = member.cut.stable if member.cut.stable is not None else tuple(kept)
     found = local_columns(member.cut.upper, input_name, stable)
     own = {field.name: field.dataType for field in columns.fields}
@@ -55,20 +55,28 @@ def _local(member: Member, input_name: str, input_ddl: str, columns: StructType)
 
 
 def evaluate(desk: SparkSession, upper: Upper, kept: Sequence[str]) -> pa.Table:
-    """The upper plan's rows over `kept`: `row`, and `part` in the words of the kept rows."""
+    """The upper plan's rows over `kept`."""
     rows.from_json(desk, kept, upper.input_ddl).createOrReplaceTempView(upper.input)
-    frame = plan_frame(desk, upper.plan)
-    part = rows.as_json(frame.schema, tuple(upper.local), tuple(upper.local.values()))
-    return frame.selectExpr(f"{rows.as_json(frame.schema, frame.columns)} AS row", f"{part} AS part").toArrow()
+    return _answer(plan_frame(desk, upper.plan), upper.member, upper.local)
 
 
-def recompute(desk: SparkSession, app: App, plan: Node, spans: Mapping[str, Span], now: str) -> list[str]:
+def recompute(desk: SparkSession, app: App, member: Member, spans: Mapping[str, Span], now: str) -> pa.Table:
     """The whole plan over exactly the part of each stream's history that `spans` give."""
-    register_history(desk, app, plan, spans, now=now)
-    return collected(plan_frame(desk, plan))
+    register_history(desk, app, member.cut.lower, spans, now=now)
+    return _answer(plan_frame(desk, member.cut.lower), member, {})
 
 
-def collected(frame: DataFrame) -> list[str]:
-    """All rows as JSON text, in order."""
-    names = rows.visible(frame.columns)
-    return [str(row) for row in frame.selectExpr(f"{rows.as_json(frame.schema, names)} AS r").toArrow()["r"].to_pylist()]
+def recompute_columns(desk: SparkSession, app: App, member: Member) -> StructType:
+    """The columns of a recomputed view, by analysing its plan over the sources as they are."""
+    register_history(desk, app, member.cut.lower, {})
+    columns = plan_frame(desk, member.cut.lower).schema
+    rows.check_names(columns, member.name)
+    return columns
+
+
+def _answer(frame: DataFrame, member: Member, local: Mapping[str, str]) -> pa.Table:
+    """`row`; `key`, NULL in a bag; and `part`, in the words of the kept rows."""
+    columns = frame.schema
+    key = "cast(NULL AS STRING)" if member.key is None else rows.as_json(columns, member.key)
+    part = rows.as_json(columns, tuple(local), tuple(local.values()))
+    return frame.selectExpr(f"{rows.as_json(columns, columns.names)} AS row", f"{key} AS key", f"{part} AS part").toArrow()

@@ -1,0 +1,141 @@
+"""Where plans are cut: what Spark keeps, what is evaluated above, and what is read again."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.plan.cut import ALL_COLUMNS, Cut, Strategy, cut
+from penstock.plan.declare import Declaration, Emit, Stream, Table, View
+from penstock.plan.select import parse_select
+from penstock.plan.text import sql
+from penstock.schema import Column, Schema
+
+PAYMENTS = Schema((Column("id", "string"), Column("card", "string"), Column("amount", "decimal(12,2)"), Column("at", "timestamp")))
+DECLARED: dict[str, Declaration] = {
+    "pay": Stream("pay", PAYMENTS, {}, "at", "10 seconds"),
+    "refunds": Stream("refunds", PAYMENTS, {}, "at", "10 seconds"),
+    "cards": Table("cards", Schema((Column("card", "string"), Column("country", "string"))), {}),
+}
+
+
+def view(text: str, name: str = "v", emit: Emit = Emit.CHANGES) -> View:
+    return View(name, parse_select(text, "app.sql"), emit, text=text)
+
+
+def decide(text: str, emit: Emit = Emit.CHANGES, **views: str) -> Cut:
+    declared = DECLARED | {name: view(query, name) for name, query in views.items()}
+    return cut(view(text, emit=emit), declared)
+
+
+BY_CARD = "SELECT card, sum(amount) AS total FROM pay GROUP BY card"
+
+STRATEGIES = [
+    ("SELECT id, amount * 2 AS twice FROM pay WHERE amount > 5", Strategy.STATELESS),
+    ("SELECT id, country FROM pay LEFT JOIN cards USING (card)", Strategy.STATELESS),
+    ("SELECT id FROM pay WHERE card IN (SELECT card FROM cards)", Strategy.STATELESS),
+    ("SELECT id FROM pay UNION ALL SELECT id FROM refunds", Strategy.STATELESS),
+    ("SELECT w FROM pay LATERAL VIEW explode(split(id, '-')) t AS w", Strategy.STATELESS),
+    ("SELECT id FROM pay LIMIT 3", Strategy.INCREMENTAL),
+    (BY_CARD, Strategy.INCREMENTAL),
+    ("SELECT count(*) AS n FROM pay", Strategy.INCREMENTAL),
+    (BY_CARD + " HAVING sum(amount) > 5", Strategy.INCREMENTAL),
+    (f"SELECT card FROM ({BY_CARD}) WHERE total > 5", Strategy.INCREMENTAL),
+    ("SELECT window, count(*) AS n FROM pay GROUP BY window(at, '1 hour', '10 minutes')", Strategy.INCREMENTAL),
+    ("SELECT DISTINCT card FROM pay", Strategy.INCREMENTAL),
+    ("SELECT a.id FROM pay a JOIN refunds b ON a.id = b.id", Strategy.INCREMENTAL),
+    ("SELECT card, country, sum(amount) AS s FROM pay JOIN cards USING (card) GROUP BY ROLLUP (card, country)", Strategy.INCREMENTAL),
+    (BY_CARD + " ORDER BY total DESC LIMIT 10", Strategy.KEPT),
+    ("SELECT card FROM pay GROUP BY card ORDER BY sum(amount) DESC LIMIT 3", Strategy.KEPT),
+    ("SELECT card, count(DISTINCT id) AS d, count(*) AS n FROM pay GROUP BY card", Strategy.KEPT),
+    ("SELECT card, rank() OVER (ORDER BY sum(amount) DESC) AS r FROM pay GROUP BY card", Strategy.KEPT),
+    (f"SELECT max(total) AS m FROM ({BY_CARD})", Strategy.KEPT),
+    (f"WITH t AS ({BY_CARD}) SELECT * FROM t WHERE total > (SELECT avg(total) FROM t)", Strategy.KEPT),
+    (f"WITH t AS ({BY_CARD}) SELECT a.card FROM t a JOIN t b ON a.total < b.total", Strategy.KEPT),
+    ("SELECT card FROM pay UNION SELECT card FROM pay", Strategy.INCREMENTAL),
+    ("SELECT b.card, count(*) AS n FROM (SELECT DISTINCT card, id FROM pay) b GROUP BY b.card", Strategy.KEPT),
+    ("SELECT a.id FROM pay a LEFT JOIN refunds b ON a.id = b.id", Strategy.RECOMPUTE),
+    ("SELECT id, row_number() OVER (PARTITION BY card ORDER BY at) AS n FROM pay", Strategy.RECOMPUTE),
+    ("SELECT * FROM pay ORDER BY amount DESC LIMIT 3", Strategy.RECOMPUTE),
+    ("SELECT session_window, card, count(*) AS n FROM pay GROUP BY session_window(at, '5 minutes'), card", Strategy.RECOMPUTE),
+    ("SELECT card, avg(amount) AS a, count(DISTINCT id) AS d FROM pay GROUP BY card", Strategy.RECOMPUTE),
+    (f"SELECT total FROM ({BY_CARD}) UNION ALL SELECT count(*) FROM pay", Strategy.RECOMPUTE),
+    ("SELECT card FROM pay INTERSECT SELECT card FROM refunds", Strategy.RECOMPUTE),
+]
+
+
+@pytest.mark.parametrize(("text", "strategy"), STRATEGIES, ids=[text for text, _ in STRATEGIES])
+def test_every_shape_has_its_strategy(text: str, strategy: Strategy) -> None:
+    assert decide(text).strategy is strategy
+
+
+def test_a_row_that_leaves_by_having_is_flagged_and_not_dropped() -> None:
+    found = decide(BY_CARD + " HAVING sum(amount) > 5")
+    assert "HAVING" not in sql(found.lower)
+    assert "coalesce(sum(amount) > 5, false) AS `__keep0`" in sql(found.lower)
+
+
+def test_a_filter_above_an_aggregate_is_a_flag_too() -> None:
+    text = sql(decide(f"SELECT card, total FROM ({BY_CARD}) x WHERE x.total > 5").lower)
+    assert "WHERE" not in text
+    assert "coalesce(x.total > 5, false)" in text
+
+
+def test_the_key_is_the_groups_where_they_reach_the_result() -> None:
+    assert decide(BY_CARD).visible_key == ("card",)
+    assert decide("SELECT sum(amount) AS s FROM pay GROUP BY card").visible_key is None
+    assert decide("SELECT count(*) AS n FROM pay").visible_key == ()
+    assert decide("SELECT DISTINCT card, id FROM pay").visible_key == ALL_COLUMNS
+    assert decide("SELECT card AS c, window.start AS s, window, count(*) FROM pay GROUP BY card, window(at, '1 hour')").visible_key == ("c", "window")
+    assert decide(f"SELECT card AS who, total FROM ({BY_CARD}) ORDER BY total LIMIT 2").visible_key == ("who",)
+
+
+def test_sort_keys_that_are_not_selected_are_carried_below_the_cut() -> None:
+    found = decide("SELECT card FROM pay GROUP BY card ORDER BY sum(amount) DESC, card LIMIT 3")
+    assert "sum(amount) AS `__o0`" in sql(found.lower)
+    assert found.upper is not None
+    assert "ORDER BY __o0 DESC, card" in sql(found.upper)
+
+
+def test_equal_parts_are_kept_once() -> None:
+    counts = "SELECT window, card, count(*) AS n FROM pay GROUP BY window(at, '1 hour'), card"
+    most = (
+        f"WITH c AS ({counts}) SELECT c.card FROM c JOIN (SELECT window, max(n) AS m FROM c GROUP BY window) d ON c.window = d.window AND c.n = d.m"
+    )
+    found = decide(most)
+    assert found.strategy is Strategy.KEPT
+    assert found.upper is not None
+    assert sql(found.upper).count("__kept") == 2
+
+
+def test_a_watermark_is_used_only_where_it_closes_something() -> None:
+    assert decide("SELECT window, count(*) AS n FROM pay GROUP BY window(at, '1 hour')").watermarked
+    assert not decide(BY_CARD).watermarked
+    assert decide("SELECT a.id FROM pay a JOIN refunds b ON a.id = b.id AND b.at BETWEEN a.at AND a.at + INTERVAL 1 HOUR").watermarked
+    assert not decide("SELECT a.id FROM pay a JOIN refunds b ON a.id = b.id").watermarked
+
+
+def test_windows_given_out_on_close_are_appended() -> None:
+    found = decide("SELECT window, card, sum(amount) AS s FROM pay GROUP BY window(at, '1 hour'), card HAVING sum(amount) > 1", Emit.ON_CLOSE)
+    assert (found.strategy, found.mode, found.keys) == (Strategy.INCREMENTAL, "append", None)
+    assert "HAVING" in sql(found.lower)
+
+
+def test_a_global_session_window_is_recomputed_with_its_closed_sessions_only() -> None:
+    found = decide("SELECT session_window, count(*) AS n FROM pay GROUP BY session_window(at, '1 minute')", Emit.ON_CLOSE)
+    assert found.strategy is Strategy.RECOMPUTE
+    assert "session_window.end <=" in sql(found.lower)
+
+
+def test_a_view_over_an_aggregate_view_follows_its_rows() -> None:
+    found = decide("SELECT count(*) AS n FROM totals WHERE total > 5", totals=BY_CARD)
+    assert (found.strategy, found.base) == (Strategy.ON_VIEW, "totals")
+
+
+def test_a_view_over_a_pass_through_view_runs_on_the_stream_itself() -> None:
+    found = decide("SELECT card, count(*) AS n FROM big GROUP BY card", big="SELECT card FROM pay WHERE amount > 5")
+    assert (found.strategy, found.streams) == (Strategy.INCREMENTAL, ("pay",))
+
+
+def test_a_view_over_two_views_is_put_in_their_place() -> None:
+    found = decide("SELECT a.total FROM t1 a JOIN t2 b ON a.card = b.card", t1=BY_CARD, t2="SELECT card, count(*) AS n FROM pay GROUP BY card")
+    assert (found.strategy, found.streams) == (Strategy.RECOMPUTE, ("pay",))
