@@ -20,7 +20,6 @@ CORRUPT = "__corrupt"
 POSITION = "__position"
 REASON = "__reason"
 RAW = "__raw"
-_PARSED = "__parsed"
 _REPLACED = "\ufffd"  # what a reader puts in the place of bytes that are not UTF-8
 _CSV = {"columnNameOfCorruptRecord": CORRUPT, "escape": '"'}
 _JSON = {"columnNameOfCorruptRecord": CORRUPT}
@@ -40,9 +39,7 @@ def decode(raw: DataFrame, spec: Described, event_time: str | None, max_ahead: s
     """The stream's columns, `__reason STRING` (NULL: good), `__raw BINARY` and `__position STRING` of every record.
 
     `raw` is what a source gives: `__value`, or typed columns with or without `__corrupt`. `max_ahead` None means 1 day.
-    Put `observe` on top before anything is filtered: it keeps Spark from moving a filter below the parser, which would
-    then parse each record several times. `__raw` is the record itself; where the file reader keeps no good records it
-    is the row as JSON.
+    `__raw` is the record itself; where a reader keeps only the text of records that do not parse, it is the row as JSON.
     """
     ahead = FutureGuard(event_time, max_ahead, now)
     if VALUE not in raw.columns:
@@ -53,22 +50,24 @@ def decode(raw: DataFrame, spec: Described, event_time: str | None, max_ahead: s
 
 
 def _parsed(raw: DataFrame, spec: Described, ahead: FutureGuard) -> DataFrame:
-    """`__value` parsed as json or csv: once, in a projection of its own."""
+    """`__value` parsed as json or csv.
+
+    The parser stands in a generator (`inline` of one struct) because Spark moves no filter below one: in a projection
+    it would be copied into every condition on its fields and each record parsed several times.
+    """
     is_json = spec.options.get("format", "json") == "json"
     fields = f"{spec.schema.ddl}, {CORRUPT} STRING"
     text = F.col(VALUE).cast("string")
     read = F.from_json(text, fields, _JSON) if is_json else F.from_csv(text, fields, _CSV)
-    parsed = raw.select(read.alias(_PARSED), F.col(VALUE), F.col(POSITION))
-    columns = [F.col(f"{_PARSED}.{quote(name)}").alias(name) for name in spec.schema.names]
+    parsed = raw.select(F.inline(F.array(read)), F.col(VALUE), F.col(POSITION))
     misfit = f"CASE WHEN get_json_object({_text()}, '$') IS NULL THEN '{NOT_JSON}' ELSE '{MISFIT}' END" if is_json else f"'{MISFIT}'"
-    nothing = " AND ".join(f"{_PARSED}.{quote(name)} IS NULL" for name in spec.schema.names)
     reason = (
         f"CASE WHEN {VALUE} IS NULL OR length({VALUE}) = 0 THEN '{NO_VALUE}' "
         f"WHEN NOT is_valid_utf8({_text()}) THEN '{INVALID_UTF8}' "
-        f"WHEN {_PARSED}.{CORRUPT} IS NOT NULL THEN {misfit} "
-        f"WHEN {nothing} THEN '{NO_COLUMNS}' {ahead.branch(f'{_PARSED}.')} END"
+        f"WHEN {CORRUPT} IS NOT NULL THEN {misfit} "
+        f"WHEN {_all_null(spec.schema)} THEN '{NO_COLUMNS}' {ahead.branch()} END"
     )
-    return parsed.select(*columns, *_letter(reason, F.col(VALUE).cast("binary")))
+    return parsed.select(*_columns(spec.schema), *_letter(reason, F.col(VALUE)))
 
 
 def _lines(raw: DataFrame, spec: Described, ahead: FutureGuard) -> DataFrame:
@@ -79,7 +78,7 @@ def _lines(raw: DataFrame, spec: Described, ahead: FutureGuard) -> DataFrame:
         f"CASE WHEN {VALUE} IS NULL THEN '{NO_VALUE}' WHEN NOT is_valid_utf8({_text()}) THEN '{INVALID_UTF8}' "
         f"WHEN {quote(column.name)} IS NULL THEN '{MISFIT}' {ahead.branch()} END"
     )
-    return typed.select(F.col(quote(column.name)), *_letter(reason, F.col(VALUE).cast("binary")))
+    return typed.select(F.col(quote(column.name)), *_letter(reason, F.col(VALUE)))
 
 
 def _judged(raw: DataFrame, spec: Described, ahead: FutureGuard) -> DataFrame:
@@ -88,21 +87,26 @@ def _judged(raw: DataFrame, spec: Described, ahead: FutureGuard) -> DataFrame:
     Where a reader could not fit a record every column is looked at, so that Spark reads all of them: a column that no view
     asks for must not hide that its value is wrong.
     """
-    names = spec.schema.names
-    time_of = ahead.branch()
+    as_json = F.to_json(F.struct(*_columns(spec.schema)))
     if CORRUPT not in raw.columns:
-        as_json = F.to_json(F.struct(*(F.col(quote(name)) for name in names)))
-        return raw.select(*(F.col(quote(name)) for name in names), *_letter(f"CASE {time_of} END" if time_of else "CAST(NULL AS STRING)", as_json))
+        reason = f"CASE {ahead.branch()} END" if ahead.event_time else "CAST(NULL AS STRING)"
+        return raw.select(*_columns(spec.schema), *_letter(reason, as_json))
     is_json = spec.options.get("format", "json") == "json"
-    nothing = " AND ".join(f"{quote(name)} IS NULL" for name in names)
     misfit = f"WHEN get_json_object({CORRUPT}, '$') IS NULL THEN '{NOT_JSON}'" if is_json else ""
     replaced = "" if is_json else _replaced(spec.schema)
     reason = (
         f"CASE WHEN {CORRUPT} IS NOT NULL THEN CASE WHEN NOT is_valid_utf8({CORRUPT}) THEN '{INVALID_UTF8}' {misfit} ELSE '{MISFIT}' END "
-        f"WHEN {nothing} THEN '{NO_COLUMNS}' {replaced} {time_of} END"
+        f"WHEN {_all_null(spec.schema)} THEN '{NO_COLUMNS}' {replaced} {ahead.branch()} END"
     )
-    record = F.coalesce(F.col(CORRUPT), F.to_json(F.struct(*(F.col(quote(name)) for name in names))))
-    return raw.select(*(F.col(quote(name)) for name in names), *_letter(reason, record))
+    return raw.select(*_columns(spec.schema), *_letter(reason, F.coalesce(F.col(CORRUPT), as_json)))
+
+
+def _columns(schema: Schema) -> list[Column]:
+    return [F.col(quote(name)) for name in schema.names]
+
+
+def _all_null(schema: Schema) -> str:
+    return " AND ".join(f"{quote(name)} IS NULL" for name in schema.names)
 
 
 def _letter(reason: str, record: Column) -> Sequence[Column]:

@@ -161,14 +161,15 @@ def _read_on(name: str, mark: Mark, end: int, most: int | None) -> Mark:
     position, lines, complete = mark.bytes, 0, mark.bytes
     with open(name, "rb") as file:
         file.seek(position)
-        while position < end:
-            room = end - position if most is None else min(end - position, max(most - (position - mark.bytes), 0))
-            block = file.read(min(_BLOCK, room) if room or lines else min(_BLOCK, end - position))
+        while position < end and not (lines and most is not None and position - mark.bytes >= most):
+            room = end - position if most is None else min(end - position, most - (position - mark.bytes))
+            block = file.read(min(_BLOCK, room if room > 0 else end - position))
+            # Beyond the bound only the line that is still open is finished.
+            last = block.rfind(b"\n") if room > 0 else block.find(b"\n")
             if not block:
                 break
-            last = block.rfind(b"\n")
             if last >= 0:
-                lines += block.count(b"\n")
+                lines += block.count(b"\n", 0, last + 1)
                 complete = position + last + 1
             position += len(block)
     if complete == mark.bytes:

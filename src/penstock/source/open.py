@@ -20,15 +20,13 @@ from penstock.source.tail import Tail
 _SOURCES: Mapping[str, Callable[[SourceSpec], Source]] = {"kafka": Kafka, "files": Files, "socket": Socket, "generator": Generator}
 
 
-def open(spec: SourceSpec) -> Source:
+def open_source(spec: SourceSpec) -> Source:
     """The source behind a stream whose options were checked."""
     connector = spec.options["connector"]
     if connector == "files" and option_value(spec.options, "files", "tail") == "true":
         return Tail(spec)
     if connector not in _SOURCES:
-        raise OptionFault(
-            f"stream `{spec.name}`: no connector `{connector}` for a stream", hint=f"one of: {', '.join(CONNECTORS_OF[STREAM])}"
-        )
+        raise OptionFault(f"stream `{spec.name}`: no connector `{connector}` for a stream", hint=f"one of: {', '.join(CONNECTORS_OF[STREAM])}")
     return _SOURCES[connector](spec)
 
 

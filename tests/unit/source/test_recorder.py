@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from penstock.source.recorder import Recorder
+
+
+@contextlib.contextmanager
+def server(*answers: bytes) -> Iterator[int]:
+    """A server that gives each connection one answer and hangs up; after the last it is gone."""
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        for answer in answers:
+            connection, _ = listening.accept()
+            with connection:
+                connection.sendall(answer)
+        listening.close()
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    yield listening.getsockname()[1]
+    thread.join(10)
+
+
+def landed(folder: Path) -> list[bytes]:
+    return [line for file in sorted(folder.glob("*.txt")) for line in file.read_bytes().splitlines()]
+
+
+def wait_for(folder: Path, count: int) -> list[bytes]:
+    deadline = time.monotonic() + 10
+    while len(landed(folder)) < count and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return landed(folder)
+
+
+def test_lines_are_landed_in_order_and_the_last_without_an_end_too(tmp_path: Path) -> None:
+    with server("a\nü 漢\nlast".encode()) as port:
+        recorder = Recorder("127.0.0.1", port, tmp_path)
+        recorder.start()
+        assert recorder.caught_up(10)
+        assert wait_for(tmp_path, 3) == [b"a", "ü 漢".encode(), b"last"]
+        recorder.stop()
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_it_connects_again_and_a_new_recorder_goes_on_counting(tmp_path: Path) -> None:
+    with server(b"1\n", b"2\n") as port:
+        recorder = Recorder("127.0.0.1", port, tmp_path)
+        recorder.start()
+        assert wait_for(tmp_path, 2) == [b"1", b"2"]
+        recorder.stop()
+    with server(b"3\n") as port:
+        again = Recorder("127.0.0.1", port, tmp_path)
+        again.start()
+        assert wait_for(tmp_path, 3) == [b"1", b"2", b"3"]
+        again.stop()
+    assert sorted(file.name for file in tmp_path.iterdir()) == [f"{number:012d}.txt" for number in range(3)]
+
+
+def test_it_stops_although_nobody_answers(tmp_path: Path) -> None:
+    recorder = Recorder("127.0.0.1", 1, tmp_path)
+    recorder.start()
+    assert not recorder.caught_up(0.2)
+    recorder.stop()
