@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -9,10 +10,14 @@ from penstock.errors import Where
 from penstock.plan import functions, reread
 from penstock.plan.declare import View
 from penstock.plan.findings import ERROR, Finding, Spot, placed
-from penstock.plan.names import Names, lateral_view
+from penstock.plan.names import Names
 from penstock.plan.nodes import Aggregate, Distinct, Filter, Generate, Join, Node, Order, Project, children
 from penstock.plan.resolve import Scope
+from penstock.plan.spread import lateral_view, spread
 from penstock.plan.terms import grouping_expressions
+
+_WITH_SETS = re.compile(r"\s+with\s+(rollup|cube)\s*$", re.IGNORECASE)
+_TIME_ZONE = re.compile(r"\bat\s+time\s+zone\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,7 @@ def _own(node: Node, names: Names, outer: Scope | None) -> Iterator[Expression]:
             scope = names.items_scope(node, outer)
             given = names.given(node)
             for group in grouping_expressions(node):
-                yield Expression("group", group, names.visible(node.input, outer).with_given(given), node, node.where)
+                yield Expression("group", _WITH_SETS.sub("", group), names.visible(node.input, outer).with_given(given), node, node.where)
             if node.having is not None:
                 yield Expression("having", node.having, scope.with_given(given), node, node.where)
         case Join(on=condition) if condition is not None:
@@ -72,7 +77,7 @@ def _own(node: Node, names: Names, outer: Scope | None) -> Iterator[Expression]:
 def _items(node: Project | Aggregate, names: Names, outer: Scope | None) -> Iterator[Expression]:
     scope = names.items_scope(node, outer)
     for index, item in enumerate(node.items):
-        yield Expression("select", item.text, scope.with_given(names.given(node, index)), node, node.where)
+        yield Expression("select", spread(item.text)[0], scope.with_given(names.given(node, index)), node, node.where)
 
 
 def _sub_scope(node: Node, names: Names, outer: Scope | None) -> Scope:
@@ -92,7 +97,10 @@ def _sub_scope(node: Node, names: Names, outer: Scope | None) -> Scope:
 
 def unknown_columns(view: View, expression: Expression) -> Iterator[Finding]:
     """Columns, qualifiers and struct fields that do not exist, and names that mean two columns at once."""
+    zoned = _TIME_ZONE.search(expression.text) is not None
     for ref in reread.column_refs(expression.text):
+        if zoned and ref.name.lower() in ("time", "zone", "at"):
+            continue  # `at AT TIME ZONE 'UTC'`
         spot = expression.spot.part(ref.start, ref.end)
         written = ".".join(ref.parts)
         if expression.scope.resolve(ref.parts) is None:

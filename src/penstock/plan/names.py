@@ -5,9 +5,8 @@ Where the columns of a relation are not all known it is *open*: any name may be 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from penstock.plan import reread, scalar
@@ -31,6 +30,7 @@ from penstock.plan.nodes import (
     Union,
 )
 from penstock.plan.resolve import Relation, Scope
+from penstock.plan.spread import lateral_view, spread
 from penstock.plan.types import UNKNOWN, comparable, fields_of
 from penstock.schema import Column, Schema
 
@@ -136,6 +136,8 @@ class Names:
                 found = self._expanded(starred, node.input, scope)
                 is_open = is_open or found is None
                 columns += found or ()
+            elif spread(item.text)[1]:
+                columns += [Column(name, UNKNOWN) for name in spread(item.text)[1]]
             elif item.name is None and any(call.name in _MANY_COLUMNS for call in reread.calls(item.text)):
                 is_open = True
             else:
@@ -177,29 +179,6 @@ class Names:
             return Relation(view.table, (), True)
         known = types if types is not None and len(types) == len(view.columns) else (UNKNOWN,) * len(view.columns)
         return Relation(view.table, tuple(Column(name, kind) for name, kind in zip(view.columns, known, strict=True)))
-
-
-@dataclass(frozen=True)
-class LateralView:
-    """The parts of `LATERAL VIEW [OUTER] call table AS columns`; `call` begins at text[start]."""
-
-    call: str
-    start: int
-    table: str | None
-    columns: tuple[str, ...]
-
-
-def lateral_view(text: str) -> LateralView:
-    """The parts of a LATERAL VIEW."""
-    head = re.match(r"\s*(lateral\s+view\s+(outer\s+)?)?", text, re.IGNORECASE)
-    begin = head.end() if head else 0
-    call = next(iter(reread.calls(text[begin:])), None)
-    end = begin + (call.end if call is not None else 0)
-    words = [token for token in tokens(text[end:]) if token.is_name]
-    mark = next((index for index, token in enumerate(words) if token.is_word("as")), None)
-    table = words[0].value if words and mark != 0 else None
-    columns = () if mark is None else tuple(token.value for token in words[mark + 1 :])
-    return LateralView(text[begin:end], begin, table, columns)
 
 
 def columns_of(node: Node, schema_of: SchemaOf) -> Schema | None:

@@ -96,7 +96,7 @@ class Scope:
 def closest(name: str, known: Iterable[str]) -> str | None:
     """The nearest of the known names, in its own case."""
     by_lower = {entry.lower(): entry for entry in known if entry}
-    found = difflib.get_close_matches(name.lower(), list(by_lower), n=1, cutoff=0.6)
+    found = difflib.get_close_matches(name.lower(), list(by_lower), n=1, cutoff=0.65)
     return by_lower[found[0]] if found else None
 
 

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+import penstock as ps
 from penstock.errors import OptionFault, PlanFault, PromiseFault, Where
 from penstock.plan.check import Finding, check, raise_first
 from penstock.plan.declare import Declaration, Declared, Emit, Options, Sink, Stream, Table, View
 from penstock.plan.select import parse_select
+from penstock.plan.statements import parse_statements
 from penstock.plan.types import parse_columns
 from penstock.schema import Schema
 
@@ -159,6 +161,18 @@ RIGHT = [
     "GROUP BY window_start, window_end, card",
     "SELECT max(n) AS most FROM (SELECT window, card, count(*) AS n FROM payments GROUP BY window(at, '1 hour'), card) GROUP BY window",
     "SELECT avg(at) AS middle FROM payments",
+    "SELECT posexplode(tags) AS (i, tag) FROM payments",
+    "SELECT card, count(*) AS n FROM payments GROUP BY card, ok WITH ROLLUP",
+    "SELECT listagg(id, ',') WITHIN GROUP (ORDER BY at) AS ids, first(id) IGNORE NULLS AS f, card FROM payments GROUP BY card",
+    "SELECT sum(amount) OVER w AS s, id FROM payments WINDOW w AS (PARTITION BY card ORDER BY at)",
+    "SELECT key, value, col FROM payments LATERAL VIEW explode(map('a', n)) m LATERAL VIEW explode(tags) q",
+    "SELECT a, b FROM (SELECT upper(id), lower(id) FROM payments) AS t(a, b)",
+    "SELECT window.start AS s, sum(n) AS n FROM (SELECT window AS w, count(*) AS n FROM payments GROUP BY window(at, '1 minute')) "
+    "GROUP BY window(w, '1 hour')",
+    "SELECT hour(at) AS h, sum(sum(n)) OVER (ORDER BY hour(at)) AS running FROM payments GROUP BY hour(at)",
+    "SELECT trim(BOTH 'x' FROM card) AS t, position('a' IN card) AS p, date_diff(DAY, at, now()) AS d, n DIV 2 AS h FROM payments",
+    "SELECT id FROM payments QUALIFY row_number() OVER (PARTITION BY card ORDER BY at DESC) = 1",
+    "SELECT v.a FROM VALUES (1), (2) AS v(a)",
     "SELECT sum(if(ok, 1, 0)) AS good, sum(n) AS n FROM payments",
 ]  # fmt: skip
 
@@ -268,6 +282,31 @@ def test_a_sink_delivers_a_view_and_its_options_are_checked() -> None:
 
     findings = check(declared(good, Sink("out", "v", {}, place), Sink("lost", "w", {"delivery": "exactly-once"}, place)), source, promise)
     assert [(finding.code, finding.where) for finding in findings] == [("OptionFault", PAYMENTS.where), ("NameFault", place), ("PromiseFault", place)]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "\n\nCREATE MATERIALIZED VIEW v AS SELECT id,\n card,\n  amuont AS a\nFROM payments;",
+        "\nCREATE MATERIALIZED VIEW v AS\n  SELECT id, upper(card) AS u,\n  amuont FROM payments p\n WHERE p.n > 1;",
+        "CREATE MATERIALIZED VIEW v\n  AS\n  WITH w AS (\n    SELECT id,\n  amuont FROM payments)\n  SELECT * FROM w;",
+    ],
+)
+def test_the_place_is_a_line_of_the_file_wherever_the_query_begins(sql: str) -> None:
+    (statement,) = parse_statements(sql, "views.sql")
+    (finding,) = [finding for finding in found(statement) if finding.severity == "error"]
+    assert finding.where == Where("views.sql", 5 if "WITH" in sql or sql.startswith("\n\n") else 4, 3)
+    assert pointed(finding) == "amuont"
+
+
+def test_a_finding_in_a_python_view_points_at_the_call() -> None:
+    app = ps.App("app")
+    orders = app.stream("orders", ps.Files("orders"), "id STRING, total DOUBLE")
+    app.view("big", orders.where("totl > 5"))
+    (finding,) = check(Declared("app", Path("."), {entry.name: entry for entry in app.declarations()}), silent, silent)
+    assert finding.where is not None
+    assert (finding.code, finding.where.file) == ("NameFault", __file__)
+    assert pointed(finding) == "totl"
 
 
 def test_the_first_error_is_raised_as_its_class() -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.plan.names import columns_of, lateral_view
+from penstock.plan.names import columns_of
 from penstock.plan.select import parse_select
+from penstock.plan.spread import lateral_view
 from penstock.plan.types import comparable, parse_columns, unknown_type
 from penstock.schema import Schema
 
@@ -45,6 +46,7 @@ def columns(sql: str) -> str | None:
         ("SELECT collect_list(card) AS every FROM cards", "every array<string>"),
         ("SELECT * EXCEPT (country) FROM cards", "card string"),
         ("SELECT amount * 2 AS x FROM payments", "x unknown"),
+        ("SELECT posexplode(tags) AS (i, tag), card FROM payments", "i unknown, tag unknown, card string"),
     ],
 )  # fmt: skip
 def test_the_columns_of_a_result_are_known_without_spark(sql: str, expected: str) -> None:
