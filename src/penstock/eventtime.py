@@ -144,8 +144,8 @@ def _ansi(text: str, match: re.Match[str]) -> tuple[int, int]:
         micros, months = _amount(text, number[1], number[2], unit)
         return sign * micros, sign * months
     if unit == "year" and to == "month" and re.fullmatch(r"\d+-\d+", digits):
-        years, months = digits.split("-")
-        return 0, sign * (int(years) * 12 + int(months))
+        years, _, odd = digits.partition("-")
+        return 0, sign * (int(years) * 12 + int(odd))
     if unit not in _FIELDS or to not in _FIELDS or _FIELDS.index(unit) >= _FIELDS.index(to):
         raise _unreadable(text)
     names = _FIELDS[_FIELDS.index(unit) : _FIELDS.index(to) + 1]

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import difflib
 
-REGISTERED = frozenset(
+from penstock.plan.words import words
+
+REGISTERED = words(
     """
     abs acos acosh add_months aes_decrypt aes_encrypt aggregate and any any_value approx_count_distinct approx_percentile approx_top_k
     approx_top_k_accumulate approx_top_k_combine approx_top_k_estimate array array_agg array_append array_compact array_contains array_distinct
@@ -60,13 +62,13 @@ REGISTERED = frozenset(
     variant_explode_outer variant_get variant_insert variant_set variant_strip_nulls vector_avg vector_cosine_similarity vector_inner_product
     vector_l2_distance vector_norm vector_normalize vector_sum version weekday weekofyear when width_bucket window window_time xpath xpath_boolean
     xpath_double xpath_float xpath_int xpath_long xpath_number xpath_short xpath_string xxhash64 year zeroifnull zip_with
-    """.split()
+    """
 )
-SYNTAX = frozenset(
+SYNTAX = words(
     """
     cast char convert cube current_timestamp date dateadd datediff decimal exists extract filter if interval named_struct overlay position rollup
     sets struct substring timestamp timestampadd timestampdiff timediff trim try_cast unnest values varchar
-    """.split()
+    """
 )
 FLINK_WINDOWS = frozenset(("tumble", "hop", "session", "descriptor"))
 FUNCTIONS = REGISTERED | SYNTAX | FLINK_WINDOWS

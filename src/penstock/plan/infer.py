@@ -9,21 +9,22 @@ from typing import TypeAlias
 from penstock.plan import reread, scalar
 from penstock.plan.grammar import matching, tokens
 from penstock.plan.types import UNKNOWN, WINDOW, element_type
+from penstock.plan.words import words
 from penstock.schema import family, normal_type
 
 Look: TypeAlias = Callable[[tuple[str, ...]], str]
 _FIXED = {
-    **dict.fromkeys("count count_if approx_count_distinct regr_count unix_timestamp unix_micros unix_millis".split(), "bigint"),
-    **dict.fromkeys("row_number rank dense_rank ntile length year month day hour minute second datediff size grouping".split(), "int"),
-    **dict.fromkeys("cume_dist percent_rank stddev stddev_samp stddev_pop std variance var_pop var_samp corr skewness kurtosis".split(), "double"),
-    **dict.fromkeys("upper lower substring substr replace regexp_replace regexp_extract date_format md5 sha2 to_json uuid".split(), "string"),
-    **dict.fromkeys("current_timestamp now to_timestamp timestamp_seconds timestamp_millis timestamp_micros window_time".split(), "timestamp"),
-    **dict.fromkeys("current_date to_date last_day".split(), "date"),
-    **dict.fromkeys("bool_and bool_or every some any isnull isnotnull startswith endswith contains exists forall".split(), "boolean"),
+    **dict.fromkeys(words("count count_if approx_count_distinct regr_count unix_timestamp unix_micros unix_millis"), "bigint"),
+    **dict.fromkeys(words("row_number rank dense_rank ntile length year month day hour minute second datediff size grouping"), "int"),
+    **dict.fromkeys(words("cume_dist percent_rank stddev stddev_samp stddev_pop std variance var_pop var_samp corr skewness kurtosis"), "double"),
+    **dict.fromkeys(words("upper lower substring substr replace regexp_replace regexp_extract date_format md5 sha2 to_json uuid"), "string"),
+    **dict.fromkeys(words("current_timestamp now to_timestamp timestamp_seconds timestamp_millis timestamp_micros window_time"), "timestamp"),
+    **dict.fromkeys(words("current_date to_date last_day"), "date"),
+    **dict.fromkeys(words("bool_and bool_or every some any isnull isnotnull startswith endswith contains exists forall"), "boolean"),
 }
-_AS_ARGUMENT = frozenset("min max first last any_value first_value last_value max_by min_by mode lag lead nth_value nullif".split())
-_LISTS = frozenset("collect_list collect_set array_agg".split())
-_SAME_OF_ALL = frozenset("coalesce nvl ifnull greatest least".split())
+_AS_ARGUMENT = words("min max first last any_value first_value last_value max_by min_by mode lag lead nth_value nullif")
+_LISTS = words("collect_list collect_set array_agg")
+_SAME_OF_ALL = words("coalesce nvl ifnull greatest least")
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
 

@@ -32,10 +32,11 @@ from penstock.plan.nodes import (
 from penstock.plan.resolve import Relation, Scope
 from penstock.plan.spread import lateral_view, spread
 from penstock.plan.types import UNKNOWN, comparable, fields_of
+from penstock.plan.words import words
 from penstock.schema import Column, Schema
 
 SchemaOf: TypeAlias = Callable[[str], Schema | None]
-_MANY_COLUMNS = frozenset("inline inline_outer json_tuple stack posexplode posexplode_outer explode explode_outer variant_explode".split())
+_MANY_COLUMNS = words("inline inline_outer json_tuple stack posexplode posexplode_outer explode explode_outer variant_explode")
 
 
 class Names:

@@ -6,13 +6,14 @@ import difflib
 
 from penstock.errors import SyntaxFault
 from penstock.plan.grammar import Token, tokens
+from penstock.plan.words import words
 from penstock.schema import Column, Schema, family, normal_type
 
 UNKNOWN = "unknown"
 WINDOW = "struct<start:timestamp,end:timestamp>"
-_PLAIN = frozenset(
+_PLAIN = words(
     "boolean bool tinyint byte smallint short int integer bigint long float real double date time timestamp timestamp_ltz timestamp_ntz "
-    "string text char character varchar binary decimal dec numeric void interval variant geometry geography".split()
+    "string text char character varchar binary decimal dec numeric void interval variant geometry geography"
 )
 _NESTED = frozenset(("array", "map", "struct"))
 _OPENING, _CLOSING = "(<[", ")>]"
