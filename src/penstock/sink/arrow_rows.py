@@ -61,7 +61,7 @@ def arrow_type(kind: Type) -> pa.DataType:
 
 def arrow_table(schema: Schema, rows: Sequence[str], ops: Sequence[str] | None = None) -> pa.Table:
     """The rows with the view's columns; `ops` becomes a first column `_op`."""
-    decoded = [json.loads(row, parse_float=str) for row in rows]
+    decoded = [json.loads(row) for row in rows]
     names, columns = (["_op"], [pa.array(ops, pa.string())]) if ops is not None else ([], [])
     for column in schema:
         kind = parse_type(column.type)

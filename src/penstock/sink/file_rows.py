@@ -22,7 +22,7 @@ def csv_bytes(schema: Schema, rows: Sequence[str], ops: Sequence[str] | None) ->
     out = io.StringIO()
     out.write(",".join(_field(name) for name in (*(("_op",) if ops is not None else ()), *schema.names)) + "\n")
     for number, row in enumerate(rows):
-        values = json.loads(row, parse_float=str, parse_int=str)
+        values = json.loads(row)
         cells = [_field(values.get(name)) for name in schema.names]
         out.write(",".join(cells if ops is None else [ops[number], *cells]) + "\n")
     return out.getvalue().encode()

@@ -34,7 +34,7 @@ FULL = json.dumps(
         "w": {"Start": "2024-01-01T00:00:00Z", "n": "1.5"},
         "tags": ["a", None, ""],
         "m": {"1": "NaN", "2": None},
-        "v": {"any": [1, 2]},
+        "v": {"any": [1, 2.5]},
         "every": "INTERVAL '1 02:00:00' DAY TO SECOND",
     },
     ensure_ascii=False,
@@ -61,7 +61,7 @@ def test_parquet_has_the_types_of_the_view() -> None:
         "w": {"Start": datetime(2024, 1, 1, tzinfo=UTC), "n": Decimal("1.5")},
         "tags": ["a", None, ""],
         "m": [(1, nan), (2, None)],
-        "v": '{"any": [1, 2]}',
+        "v": '{"any": [1, 2.5]}',
         "every": "INTERVAL '1 02:00:00' DAY TO SECOND",
     }
     assert empty == dict.fromkeys(SCHEMA.names)
@@ -78,6 +78,7 @@ def test_csv_is_read_back_and_null_differs_from_an_empty_text() -> None:
     assert header == ["_op", *SCHEMA.names]
     assert full[:8] == ["+", 'O\'Hara said "hi",\n東京 🚀', "-5", "9007199254740993", "123456789012345678.90", "0.1", "true", "AP8n"]
     assert json.loads(full[12]) == ["a", None, ""]
+    assert json.loads(full[14]) == {"any": [1, 2.5]}
     assert empty == ["-"] + [""] * len(SCHEMA)
     assert odd[1] == ""
     assert lines.splitlines()[-1].startswith('+,"",')
