@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import resource
 import select
 import signal
 import subprocess
@@ -89,17 +90,19 @@ def test_version_and_settings_are_told() -> None:
 
 def test_check_says_yes_quickly_and_leaves_nothing_behind(app: Path) -> None:
     done = penstock("check", app)
-    assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr == "ok: 1 stream, 2 views\n"
+    assert done.returncode == 0, done.stdout
+    assert done.stderr == "ok: 1 stream, 2 views; 1 warning\n"
     assert not (app / ".penstock").exists()
-    best = min(_timed(app) for _ in range(3))
+    # CPU time, not the clock: what else the machine does must not decide.
+    best = min(cpu_seconds("check", app) for _ in range(3))
     assert best < 1.0, f"check took {best:.2f} s"
 
 
-def _timed(app: Path) -> float:
-    began = time.monotonic()
-    penstock("check", app)
-    return time.monotonic() - began
+def cpu_seconds(*arguments: str | Path) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    penstock(*arguments)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def test_check_explain_and_graph_need_neither_spark_nor_pandas(app: Path) -> None:
@@ -124,8 +127,7 @@ def test_check_underlines_every_mistake(app: Path) -> None:
     assert "spent" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
     found = objects(penstock("check", app, "--json").stdout)
-    assert {finding["severity"] for finding in found} == {"error"}
-    assert {finding["line"] for finding in found} == {4, 5}
+    assert {finding["line"] for finding in found if finding["severity"] == "error"} == {4, 5}
 
 
 @pytest.mark.parametrize(
@@ -148,14 +150,12 @@ def test_a_bad_app_is_the_users_mistake_for_every_verb(tmp_path: Path, text: str
         assert "internal error" not in done.stderr
 
 
-def test_warnings_fail_only_when_strict(tmp_path: Path) -> None:
-    (tmp_path / "app.sql").write_text(
-        "CREATE STREAM a (k INT, x INT) WITH (connector = 'files', path = 'a');\nCREATE MATERIALIZED VIEW v AS SELECT DISTINCT k, x FROM a;\n"
-    )
-    done = penstock("check", tmp_path)
+def test_warnings_fail_only_when_strict(app: Path) -> None:
+    done = penstock("check", app)
     assert done.returncode == 0
     assert done.stdout.startswith("warning: ")
-    assert penstock("check", tmp_path, "--strict").returncode == 1
+    assert "app.sql:4: " in done.stdout
+    assert penstock("check", app, "--strict").returncode == 1
 
 
 @pytest.mark.parametrize(
