@@ -11,7 +11,7 @@ from penstock.source.follow import Mark, advance, find, from_offset, lines_of, p
 
 def read(start: dict[int, Mark], end: dict[int, Mark]) -> list[tuple[int, bytes]]:
     """Number and text of every line between two sets of marks."""
-    found = []
+    found: list[tuple[int, bytes]] = []
     for piece in pieces(start, end):
         name = find(piece)
         assert name is not None
