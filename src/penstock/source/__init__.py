@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from penstock.schema import Schema
 
@@ -64,4 +64,13 @@ class Source(Protocol):
 
     def close(self) -> None:
         """Ends what runs beside Spark for this source, such as the thread that records a socket; safe to call twice."""
+        ...
+
+
+@runtime_checkable
+class Recorded(Protocol):
+    """A source that is recorded while it runs, since it cannot be asked twice."""
+
+    def caught_up(self, timeout_s: float) -> bool:
+        """Record until the source hangs up or falls silent, `timeout_s` at most; whether it did."""
         ...

@@ -143,11 +143,13 @@ class JobRun:
         if not owner.stored:
             changes = [Change("+", None, str(row)) for row in table["__row"].to_pylist()]
             self._outbox.pass_on(Epoch(owner.name, self._life.name, number, changes))
+        changed = first or has_input or table.num_rows > 0
+        whole = self._recomputed(number) if changed and owner.cut.strategy is Strategy.RECOMPUTE else None
         with self._store.open_epoch(self.job.name, self._life.name, self._position.fence, number) as writer:
             if first:
                 self._forget(writer)
             if owner.stored:
-                self._write(writer, table, number, first or has_input or table.num_rows > 0)
+                self._write(writer, whole if whole is not None else table, changed)
 
     def _forget(self, writer: EpochWriter) -> None:
         """A new incarnation begins: its rows replace those of the last one in this very epoch."""
@@ -155,12 +157,15 @@ class JobRun:
             writer.reset(member.name)
             writer.reset(kept_name(member))
 
-    def _write(self, writer: EpochWriter, table: pa.Table, number: int, changed: bool) -> None:
+    def _recomputed(self, number: int) -> pa.Table:
+        """The owner's whole result as of this epoch; made before the transaction, for it may take long."""
+        return recompute(self._desk, self._app, self.job.members[0], self._spans(number), self._clock(number))
+
+    def _write(self, writer: EpochWriter, table: pa.Table, changed: bool) -> None:
         owner = self.job.members[0]
         if owner.cut.strategy is Strategy.RECOMPUTE:
             if changed:
-                found = recompute(self._desk, self._app, owner, self._spans(number), self._clock(number))
-                writer.replace(owner.name, list(zip(found["key"].to_pylist(), found["row"].to_pylist(), strict=True)))
+                writer.replace(owner.name, list(zip(table["key"].to_pylist(), table["row"].to_pylist(), strict=True)))
         elif owner.cut.upper is None:
             self._put(writer, owner, owner.name, table, logged=True)
         else:

@@ -7,6 +7,7 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
@@ -22,6 +23,7 @@ from penstock.share.jobs import jobs
 from penstock.share.progress import Progress
 from penstock.sink.ddl import columns
 from penstock.sink.store import DeadRow, Store
+from penstock.source import Recorded
 from penstock.spark import rows
 from penstock.spark.faults import in_users_words
 from penstock.spark.frames import App, plan_frame, register_history
@@ -29,6 +31,7 @@ from penstock.spark.job import JobRun
 from penstock.spark.session import open_session, stop_session
 from penstock.spark.supervisor import Guard, supervise
 
+_CATCH_UP_S = 10.0
 _DEAD_COLUMNS = Schema((Column("position", "string"), Column("reason", "string"), Column("raw", "string"), Column("seen_at", "string")))
 
 
@@ -101,11 +104,24 @@ class SparkRunner:
                 Guard(job, lambda life, job=job: JobRun(spark, self._app, job, store, life), catalog, self._app.settings, stop)  # type: ignore[misc]
                 for job in jobs(self._app.declared)
             ]
-            if guards:
+            with self._sources(drain):
                 supervise(guards, drain=drain, stop=stop, report=report)
         failed = next((guard.error for guard in guards if guard.error is not None), None)
         if failed is not None:
             raise failed
+
+    @contextmanager
+    def _sources(self, drain: bool) -> Iterator[None]:
+        """Sources that run beside Spark: given time to catch up before a drain, ended with the run."""
+        sources = [self._app.source(stream) for stream in self._app.declared.streams.values()]
+        try:
+            for source in sources:
+                if drain and isinstance(source, Recorded):
+                    source.caught_up(_CATCH_UP_S)
+            yield
+        finally:
+            for source in sources:
+                source.close()
 
     def close(self) -> None:
         if self._store is not None:
