@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING
 
 from penstock.errors import ToolError
 from penstock.settings import Settings
-from penstock.spark.jars import cache_folder, connector_jars
+from penstock.spark.jars import cache_folder, connector_jars, locked
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 DUMP_TO = "PENSTOCK_ARCHIVE_TO"
-_BUILD_SECONDS_MAX = 300
+ARCHIVE_SECONDS_MAX = 600.0
 # The JVM's own log would print thousands of lines about classes that cannot be archived, on stdout.
 _SILENT = "-Xlog:disable"
 
@@ -87,23 +87,29 @@ def build_archive(report: Callable[[str], None]) -> Path:
     connector_jars()
     report("preparing a quicker start for the next runs (once, about 40 s) ...")
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".building.", dir=target.parent) as folder:
+    with locked(target.with_suffix(".lock")), tempfile.TemporaryDirectory(prefix=".building.", dir=target.parent) as folder:
+        if target.is_file():
+            return target
         made = Path(folder, "classes.jsa")
-        child = subprocess.run(
-            [sys.executable, "-c", _REHEARSAL, folder],
-            env={**os.environ, DUMP_TO: str(made)},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=_BUILD_SECONDS_MAX,
-            check=False,
-        )
-        if child.returncode != 0 or not made.is_file():
-            last = (child.stderr.strip().splitlines() or ["it said nothing"])[-1]
-            raise ToolError(f"the archive for a quicker start was not made: {last}", hint="Penstock runs without it")
+        complaint = _run_rehearsal(folder, made)
+        if complaint is not None or not made.is_file():
+            raise ToolError(f"the archive for a quicker start was not made: {complaint or 'it was not written'}", hint="Penstock runs without it")
         made.rename(target)
     report("the next runs start quicker")
     return target
+
+
+def _run_rehearsal(folder: str, made: Path) -> str | None:
+    """Run the child until its JVM has written the archive; the last words of one that failed."""
+    command = [sys.executable, "-c", _REHEARSAL, folder]
+    environment = {**os.environ, DUMP_TO: str(made)}
+    try:
+        child = subprocess.run(
+            command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=ARCHIVE_SECONDS_MAX, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return f"it took longer than {ARCHIVE_SECONDS_MAX:.0f} s"
+    return None if child.returncode == 0 else (child.stderr.strip().splitlines() or ["it said nothing"])[-1]
 
 
 def rehearse(session: SparkSession, folder: Path) -> None:

@@ -95,7 +95,7 @@ def fill_once(folder: Path, fill: Callable[[Path], None]) -> None:
         raise ToolError(
             f"cannot make the cache folder {folder.parent}: {error.strerror}", hint="set PENSTOCK_CACHE to a folder you may write"
         ) from error
-    with _locked(folder.with_name(f".{folder.name}.lock")):
+    with locked(folder.with_name(f".{folder.name}.lock")):
         if folder.is_dir():
             return
         filling = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
@@ -173,7 +173,8 @@ def _first_complaint(output: str) -> str:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def locked(path: Path) -> Iterator[None]:
+    """Hold off other processes that want the same; the system lets go of it when this one ends, however it ends."""
     with path.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -25,12 +25,12 @@ from pyspark.sql import SparkSession
 
 from penstock.errors import EngineError, StateError, ToolError
 from penstock.settings import Settings
-from penstock.spark.archive import archive_options, java_program
+from penstock.spark.archive import ARCHIVE_SECONDS_MAX, DUMP_TO, archive_options, java_program
 from penstock.spark.jars import connector_jars, report_on_stderr
 from penstock.spark.pinned import session_conf
 
 _LOG4J = Path(__file__).with_name("log4j2.properties")
-_JVM_END_SECONDS_MAX = 60
+_JVM_END_SECONDS_MAX = 20
 _quiet: logging.Handler | None = None
 
 
@@ -137,7 +137,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     if process.stdin is not None:
         process.stdin.close()
     try:
-        process.wait(_JVM_END_SECONDS_MAX)
+        process.wait(ARCHIVE_SECONDS_MAX if DUMP_TO in os.environ else _JVM_END_SECONDS_MAX)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
