@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from penstock.plan import reread
 from penstock.plan.declare import Declaration, Declared, Emit, Stream, Table, View
@@ -15,15 +13,15 @@ from penstock.plan.resolve import Relation
 from penstock.plan.shape import window_of
 from penstock.plan.terms import grouping_expressions
 from penstock.plan.types import fields_of
+from penstock.plan.watermarks import scoped
 from penstock.schema import family
 
-WATERMARK_OPTION = "__watermark"
 _FOREVER = "its state is never dropped"
 
 
 def state_findings(view: View, declared: Declared, names: Names) -> Iterator[Finding]:
     """What a view keeps for ever, and what EMIT ON WINDOW CLOSE lacks."""
-    entries = _with_watermarks(view, declared)
+    entries = scoped(view, declared.declarations)
     if view.emit is Emit.ON_CLOSE:
         yield from _closing(view, entries)
     for node in walk(view.query):
@@ -114,17 +112,6 @@ def _bounds_time(text: str, times: set[str]) -> bool:
     refs = [ref for ref in reread.column_refs(text) if ref.name.lower() in times]
     compares = any(mark in text for mark in ("<", ">")) or "between" in text.lower()
     return len(refs) >= 2 and compares
-
-
-def _with_watermarks(view: View, declared: Declared) -> dict[str, Declaration]:
-    """The declarations by name, with the event times that the view itself declares (FROM STREAM t WATERMARK at DELAY OF ...)."""
-    entries = {name.lower(): entry for name, entry in declared.declarations.items()}
-    own = view.options.get(WATERMARK_OPTION)
-    for name, (column, lateness) in (json.loads(own) if isinstance(own, str) else {}).items():
-        entry = entries.get(name.lower())
-        if isinstance(entry, Stream):
-            entries[name.lower()] = replace(entry, event_time=column, lateness=lateness)
-    return entries
 
 
 def _streams(node: Node, entries: Mapping[str, Declaration]) -> list[Stream]:

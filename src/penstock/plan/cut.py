@@ -19,6 +19,7 @@ from penstock.plan.declare import Declaration, Emit, Stream, View
 from penstock.plan.nodes import Aggregate, Alias, Distinct, Filter, Item, Node, Order, Project, Scan, children, names_read, rebuild, walk
 from penstock.plan.rewrite import rewrite
 from penstock.plan.shape import Shapes, window_of
+from penstock.plan.watermarks import scoped
 
 KEPT = "__kept"
 KEEP = "__keep"
@@ -60,7 +61,7 @@ ALL_COLUMNS = ("*",)
 
 def cut(view: View, declared: Mapping[str, Declaration]) -> Cut:
     """Decide how `view` is maintained."""
-    return _Cutter(declared).decide(view)
+    return _Cutter(scoped(view, declared)).decide(view)
 
 
 def inlined(node: Node, declared: Mapping[str, Declaration], stop: Callable[[View], bool] = lambda view: False) -> Node:
@@ -82,6 +83,7 @@ def inlined(node: Node, declared: Mapping[str, Declaration], stop: Callable[[Vie
 
 def meaning(view: View, declared: Mapping[str, Declaration], stop: Callable[[View], bool] = lambda view: False) -> Node:
     """The view as a plan over streams and tables: what `batch` runs."""
+    declared = scoped(view, declared)
     plan = inlined(view.query, declared, stop)
     if view.emit is Emit.ON_CLOSE:
         return only_closed(plan, {name: entry for name, entry in declared.items() if isinstance(entry, Stream)})

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from penstock.plan.cut import ALL_COLUMNS, KEEP, Strategy
 from penstock.plan.nodes import Item, Node, Project, Scan, Union, walk
+from penstock.plan.watermarks import scoped
 from penstock.share.jobs import Member
 from penstock.spark import rows
 from penstock.spark.frames import App, plan_frame, register_live
@@ -31,6 +32,7 @@ class Lower:
 def open_lower(spark: SparkSession, app: App, member: Member) -> Lower:
     """Compile the job's own plan over live streams."""
     cut = member.cut
+    app = replace(app, declared=replace(app.declared, declarations=scoped(member.view, app.declared.declarations)))
     plan = ticker(cut.streams) if cut.strategy is Strategy.RECOMPUTE else cut.lower
     register_live(spark, app, plan, watermarked=cut.watermarked)
     frame = plan_frame(spark, plan)

@@ -1,0 +1,24 @@
+"""`FROM STREAM t WATERMARK c DELAY OF i`: event time and lateness that hold for one view instead of the stream's own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+
+from penstock.plan.declare import Declaration, Stream, View
+
+OPTION = "__watermark"
+
+
+def scoped(view: View, declared: Mapping[str, Declaration]) -> Mapping[str, Declaration]:
+    """The declarations as this view sees them."""
+    own = view.options.get(OPTION)
+    if own is None:
+        return declared
+    found = dict(declared)
+    for name, (column, delay) in json.loads(str(own)).items():
+        known = next((entry for key, entry in declared.items() if key.lower() == name.lower()), None)
+        if isinstance(known, Stream):
+            found[known.name] = replace(known, event_time=column, lateness=delay)
+    return found
