@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -39,13 +39,16 @@ def examples(documentation: str) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def documented(spark: SparkSession) -> dict[str, list[str]]:
-    """Each function's examples, without the SET statements among them."""
-    found: dict[str, list[str]] = {}
+    """Each function's examples as DESCRIBE FUNCTION EXTENDED shows them, without the SET statements among them."""
+    return {name: [text for text in examples(info.getExamples()) if not text.upper().startswith("SET ")] for name, info in functions(spark)}
+
+
+def functions(spark: SparkSession) -> Iterator[tuple[str, Any]]:
+    """Every function with what Spark's registry knows of it; asked directly, since DESCRIBE runs a job for each."""
+    catalog = spark._jsparkSession.sessionState().catalog()
+    identifier = spark._jvm.org.apache.spark.sql.catalyst.FunctionIdentifier  # type: ignore[union-attr]
     for row in spark.sql("SHOW FUNCTIONS").collect():
-        lines = spark.sql(f"DESCRIBE FUNCTION EXTENDED `{row[0]}`").collect()
-        texts = examples("\n".join(line[0] for line in lines))
-        found[row[0]] = [text for text in texts if not text.upper().startswith("SET ")]
-    return found
+        yield row[0], catalog.lookupFunctionInfo(identifier(row[0]))
 
 
 def items(plan: Node) -> Iterator[Item]:
@@ -69,7 +72,7 @@ def test_every_example_is_accepted_with_its_own_text(documented: dict[str, list[
 
 
 def test_what_is_printed_again_is_sql_for_spark(documented: dict[str, list[str]], spark: SparkSession) -> None:
-    parser = spark._jsparkSession.sessionState().sqlParser()  # type: ignore[attr-defined]
+    parser = spark._jsparkSession.sessionState().sqlParser()
     for name in documented.keys() - FORBIDDEN:
         for text in documented[name]:
             parser.parsePlan(sql(parse_select(text)))
@@ -85,8 +88,5 @@ def test_functions_that_reach_outside_are_refused(documented: dict[str, list[str
 
 def test_the_list_of_aggregates_is_spark_s(spark: SparkSession) -> None:
     """Spark files two aggregates of vectors and one of variants with their types."""
-    catalog = spark._jsparkSession.sessionState().catalog()  # type: ignore[attr-defined]
-    identifier = spark._jvm.org.apache.spark.sql.catalyst.FunctionIdentifier  # type: ignore[union-attr]
-    names = {row[0] for row in spark.sql("SHOW FUNCTIONS").collect()}
-    grouped = {name for name in names if catalog.lookupFunctionInfo(identifier(name)).getGroup() == "agg_funcs"}
+    grouped = {name for name, info in functions(spark) if info.getGroup() == "agg_funcs"}
     assert grouped | {"vector_avg", "vector_sum", "schema_of_variant_agg"} == AGGREGATES

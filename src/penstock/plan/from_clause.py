@@ -146,6 +146,9 @@ def _primary(reading: Reading, low: int, high: int, bare: bool) -> tuple[Node, i
     if windowed is not None:
         _hide(reading, low, windowed.source[0])
         _hide(reading, windowed.source[1], windowed.next)
+        if windowed.column == "session_window" and not bare:
+            hint = "add GROUP BY window_start, window_end and what it is partitioned by"
+            raise passage.fault("a session is known only when it is grouped", low, low + 1, hint, PlanFault)
         source, _ = _relation(reading, *windowed.source, False)
         return (source if bare else windowed.rows(source)), windowed.next
     if passage.is_op(low, high, "("):

@@ -222,9 +222,8 @@ def _is_plain(found: tuple[Token, ...], index: int) -> bool:
         return not (index + 2 < len(found) and found[index + 1].is_name and found[index + 2].is_word("as"))
     if word in ("cube", "rollup", "if", "any"):
         return not found[index - 1].is_word("with")
-    return word in ("values", "limit", "offset") and (
-        after is None or not (after.kind in ("number", "string") or after.text == "(" or after.is_word("all", "cast"))
-    )
+    begins = after is not None and (after.kind in ("number", "string") or after.text == "(" or after.is_word("all", "cast"))
+    return word in ("values", "limit", "offset") and not begins
 
 
 def _place(masked: str, line: object, column: object, highlight: str) -> tuple[int, int]:

@@ -10,7 +10,17 @@ from penstock.errors import SyntaxFault, UserError, Where, underline
 from penstock.plan.grammar import Token, tokens
 from penstock.plan.words import NOT_COLUMNS
 
-_OPENERS = NOT_COLUMNS - {"null", "true", "false", "end", "asc", "desc"} | {"select", "on", "having", "limit", "offset", "using", "join", "all", "qualify"}
+_OPENERS = NOT_COLUMNS - {"null", "true", "false", "end", "asc", "desc"} | {
+    "select",
+    "on",
+    "having",
+    "limit",
+    "offset",
+    "using",
+    "join",
+    "all",
+    "qualify",
+}
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ FROM t                                                       GROUP BY window(at,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.errors import PlanFault
 from penstock.plan.columns import column_refs
 from penstock.plan.nodes import Item, Node, Project
 from penstock.plan.passage import Passage
-from penstock.plan.scalar import output_name, substitute
+from penstock.plan.scalar import output_name, same, substitute
 
 _NAMES = {
     "tumble": ("data", "timecol", "size", "offset"),
@@ -20,6 +20,8 @@ _NAMES = {
     "session": ("data", "timecol", "gap"),
     "cumulate": ("data", "timecol", "step", "size"),
 }
+# Spark's own window_time() is the same, but does not see that it is made of the group.
+_INSTANT = "INTERVAL '0.000001' SECOND"
 _COLUMNS = ("window_start", "window_end", "window_time")
 
 
@@ -30,13 +32,15 @@ class Windowed:
     source: tuple[int, int]
     text: str
     next: int
+    partition: tuple[str, ...] = ()
 
     @property
     def column(self) -> str:
         return self.text.split("(")[0]
 
     def grouped(self, groups: tuple[str, ...]) -> bool:
-        return any(_is_column(group) for group in groups)
+        """Whether the window is one of the groups, and so is all that it is partitioned by."""
+        return any(_is_column(group) for group in groups) and all(any(same(part, group) for group in groups) for part in self.partition)
 
     def groups(self, groups: tuple[str, ...]) -> tuple[str, ...]:
         """The groups with window_start, window_end and window_time replaced by one window."""
@@ -53,14 +57,14 @@ class Windowed:
 
     def rewritten(self, text: str) -> str:
         """The text with the window's columns as fields of Spark's window."""
-        fields = {"window_start": f"{self.column}.start", "window_end": f"{self.column}.end", "window_time": f"window_time({self.column})"}
+        fields = {"window_start": f"{self.column}.start", "window_end": f"{self.column}.end", "window_time": f"{self.column}.end - {_INSTANT}"}
         refs = [ref for ref in column_refs(text) if ref.name.lower() in _COLUMNS and len(ref.parts) <= 2]
         return substitute(text, ((ref.start, ref.end, fields[ref.name.lower()]) for ref in refs))
 
     def rows(self, input: Node) -> Project:
         """The input's rows, each with the window it falls into."""
         start, end = (Item(f"{self.text}.{field}", f"window_{field}") for field in ("start", "end"))
-        time = Item(f"{self.text}.end - INTERVAL '0.000001' SECOND", "window_time")
+        time = Item(f"{self.text}.end - {_INSTANT}", "window_time")
         return Project(input, (Item("*"), start, end, time), where=input.where)
 
 
@@ -82,7 +86,7 @@ def read(passage: Passage, low: int, high: int) -> Windowed | None:
     """The window function at `low`, with or without TABLE(...) around it."""
     if passage.word(low, high, "table") and passage.is_op(low + 1, high, "("):
         inner = read(passage, low + 2, high)
-        return None if inner is None else Windowed(inner.source, inner.text, passage.close(low + 1, high) + 1)
+        return None if inner is None else replace(inner, next=passage.close(low + 1, high) + 1)
     if not passage.word(low, high, *_NAMES) or not passage.is_op(low + 1, high, "("):
         return None
     word, close = passage.tokens[low].text.lower(), passage.close(low + 1, high)
@@ -98,7 +102,8 @@ def read(passage: Passage, low: int, high: int) -> Windowed | None:
     source_low, source_high = given["data"]
     source_low += passage.word(source_low, source_high, "table")
     cut = next((index for index in passage.top(source_low, source_high) if passage.word(index, source_high, "partition")), source_high)
-    return Windowed((source_low, cut), _spark_text(passage, word, given), close + 1)
+    partition = tuple(passage.slice(*part) for part in passage.split(cut + 2, source_high)) if cut + 2 < source_high else ()
+    return Windowed((source_low, cut), _spark_text(passage, word, given), close + 1, partition)
 
 
 def _arguments(passage: Passage, low: int, close: int, names: tuple[str, ...]) -> dict[str, tuple[int, int]]:

@@ -127,12 +127,11 @@ def test_a_python_file_holds_one_app(tmp_path: Path) -> None:
         load(write(tmp_path, none_dot_py="x = 1") / "none.py")
 
 
-def test_python_files_see_each_other_and_an_edit_is_seen_at_once(tmp_path: Path) -> None:
-    folder = write(tmp_path, words_dot_py="NAME = 'one'", _names_dot_py="EXTRA = 'extra'")
-    write(folder, app_dot_py=PYTHON.replace('App("cards")', 'App(open(__file__.replace("app.py", "words.py")).read()[8:11], _names.EXTRA)') + "\n")
-    (folder / "app.py").write_text("import _names\n" + (folder / "app.py").read_text(), encoding="utf-8")
+def test_python_files_see_the_folder_and_an_edit_is_seen_at_once(tmp_path: Path) -> None:
+    folder = write(tmp_path, column_names_of_this_app_dot_py="EXTRA = 'extra'", app_dot_py="import column_names_of_this_app as names\n" + PYTHON)
+    (folder / "app.py").write_text((folder / "app.py").read_text().replace('"cards"', '"one", names.EXTRA'), encoding="utf-8")
     assert list(load(folder).declarations) == ["one", "extra"]
-    write(folder, words_dot_py="NAME = 'two'")
+    (folder / "app.py").write_text((folder / "app.py").read_text().replace('"one"', '"two"'), encoding="utf-8")
     assert list(load(folder).declarations) == ["two", "extra"]
 
 

@@ -239,6 +239,8 @@ def test_keywords_may_be_columns_as_in_spark(name: str) -> None:
         ("", SyntaxFault),
         ("SELECT * FROM CUMULATE(TABLE t, DESCRIPTOR(at), INTERVAL '1' MINUTE, INTERVAL '1' HOUR)", PlanFault),
         ("SELECT * FROM TUMBLE(TABLE t, DESCRIPTOR(at))", SyntaxFault),
+        ("SELECT * FROM SESSION(TABLE t PARTITION BY k, DESCRIPTOR(at), INTERVAL '5' MINUTES)", PlanFault),
+        ("SELECT count(*) FROM SESSION(TABLE t PARTITION BY k, DESCRIPTOR(at), INTERVAL '5' MINUTES) GROUP BY window_start", PlanFault),
         ("SELECT * FROM t MATCH_RECOGNIZE (PATTERN (a))", PlanFault),
         ("SELECT * FROM STREAM t WATERMARK at DELAY OF INTERVAL 1 SECOND", PlanFault),
     ],

@@ -39,7 +39,7 @@ def test_a_stream() -> None:
             Column("Card", "string"),
             Column("amount", "decimal(12,2)"),
             Column("at", "timestamp"),
-            Column("läng", "struct<a:INT,b:ARRAY<MAP<STRING,DOUBLE>>>"),
+            Column("läng", "struct<a:int,b:array<map<string,double>>>"),
         )
     )
     assert (stream.event_time, stream.lateness) == ("at", "10 seconds")
