@@ -43,7 +43,7 @@ _LEXER = re.compile(
     rf"""
       (?P<space>   [{_SPACE}]+ )
     | (?P<comment> --(?:\\\n|[^\r\n])*(?:\r?\n)? )
-    | (?P<hint>    /\*\+[\w\s,().=`]*\*/ )
+    | (?P<hint>    /\*\+[\w\s,().=]*\*/ )
     | (?P<block>   /\* )
     | (?P<string>  [rR]'[^']*' | [rR]"[^"]*" | '(?:[^'\\]|\\.|'')*' | "(?:[^"\\]|\\.|"")*" )
     | (?P<quoted>  `(?:[^`]|``)*` )
@@ -67,6 +67,9 @@ def tokens(text: str) -> tuple[Token, ...]:
         match = _LEXER.match(text, at)
         assert match is not None  # the last alternative takes any character
         kind, end = str(match.lastgroup), match.end()
+        if kind == "block" and text.startswith("/*+", at):
+            # Spark reads words inside a hint; one that is not plain could make it end elsewhere than here
+            raise _fault("this hint is not understood", text, at, at + 3, "hints hold names, numbers, commas and brackets; a comment begins with /*")
         if kind == "block":
             end = _end_of_comment(text, at)
         elif kind == "op" and match.group() in "'\"`":

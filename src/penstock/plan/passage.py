@@ -38,7 +38,8 @@ class Passage:
         except SyntaxFault as fault:
             where = fault.where or Where(self.file, 1)
             place = Where(self.file, where.line + self.first_line - 1, where.column)
-            raise SyntaxFault(fault.message, where=place, excerpt=fault.excerpt, hint=fault.hint) from None
+            start = sum(len(line) for line in self.text.splitlines(keepends=True)[: where.line - 1]) + where.column - 1
+            raise SyntaxFault(fault.message, where=place, excerpt=underline(self.text, start, start + 1, self.first_line), hint=fault.hint) from None
 
     @cached_property
     def depths(self) -> tuple[int, ...]:

@@ -55,8 +55,10 @@ def test_words_are_cut_where_spark_cuts_them(text: str, expected: list[str]) -> 
     assert spelled(text) == expected
 
 
-@pytest.mark.parametrize("text", ["SELECT 'abc", 'SELECT "abc', "SELECT `abc", "SELECT 1 /* abc", "SELECT /* a /* b */ 1"])
-def test_what_does_not_end_is_a_fault(text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ["SELECT 'abc", 'SELECT "abc', "SELECT `abc", "SELECT 1 /* abc", "SELECT /* a /* b */ 1", "SELECT /*+ a('*/') */ 1", "SELECT /*+ a` */ 1"]
+)
+def test_what_does_not_end_plainly_is_a_fault(text: str) -> None:
     with pytest.raises(SyntaxFault):
         tokens(text)
 

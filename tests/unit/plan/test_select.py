@@ -252,6 +252,13 @@ def test_what_is_wrong_is_said_with_its_place(text: str, kind: type[UserError]) 
     assert (caught.value.where.file, caught.value.where.line) == ("app.sql", 5)
 
 
+def test_a_string_that_does_not_end_is_shown_where_it_begins() -> None:
+    with pytest.raises(SyntaxFault) as caught:
+        parse_select("SELECT a,\n  'b FROM t", "app.py", 10)
+    assert caught.value.where == Where("app.py", 11, 3)
+    assert str(caught.value.excerpt).splitlines() == ["   11 |   'b FROM t", "          ^"]
+
+
 def test_every_node_knows_its_place() -> None:
     text = "SELECT a,\n  count(*)\nFROM t\nJOIN u ON t.x = u.x\nWHERE b > 1\nGROUP BY a\nORDER BY 2"
     plan = parse_select(text, "app.sql", 10)
