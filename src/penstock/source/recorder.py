@@ -26,7 +26,7 @@ class Recorder:
     """One thread that reads `host:port` and lands its lines in `folder`; started and stopped by hand, once each."""
 
     def __init__(self, host: str, port: int, folder: Path) -> None:
-        self._address = (host, port)
+        self.address = (host, port)
         self._folder = folder
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"record {host}:{port}", daemon=True)
@@ -60,12 +60,12 @@ class Recorder:
         wait = _WAIT_SECONDS_MIN
         while not self._stopping.is_set():
             try:
-                with socket.create_connection(self._address, timeout=_WAIT_SECONDS_MAX) as connection:
-                    _LOG.info("connected to %s:%d", *self._address)
+                with socket.create_connection(self.address, timeout=_WAIT_SECONDS_MAX) as connection:
+                    _LOG.info("connected to %s:%d", *self.address)
                     wait = _WAIT_SECONDS_MIN
                     self._record(connection)
             except OSError as error:
-                _LOG.warning("cannot read %s:%d: %s; next try in %.1f s", *self._address, error, wait)
+                _LOG.warning("cannot read %s:%d: %s; next try in %.1f s", *self.address, error, wait)
             self._stopping.wait(wait)
             wait = min(wait * 2, _WAIT_SECONDS_MAX)
 

@@ -54,6 +54,9 @@ class Socket:
     def _recorder(self) -> Recorder:
         with _guard:
             recorder = _recorders.get(self._folder)
+            if recorder is not None and recorder.address != (self._host, self._port):
+                recorder.stop()  # the stream was declared anew, with another server
+                recorder = None
             if recorder is None:
                 recorder = Recorder(self._host, self._port, self._folder)
                 recorder.start()
