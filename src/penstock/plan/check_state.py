@@ -115,7 +115,7 @@ def _bounds_time(text: str, times: set[str]) -> bool:
 
 
 def _streams(node: Node, entries: Mapping[str, Declaration]) -> list[Stream]:
-    found = (entries.get(name.lower()) for name in names_read(node))
+    found = (entries.get(name) for name in names_read(node))
     return [entry for entry in found if isinstance(entry, Stream)]
 
 
