@@ -19,9 +19,11 @@ from penstock.plan.check_state import state_findings
 from penstock.plan.check_types import impossible_equalities, impossible_sums, wrong_sides, wrong_windows
 from penstock.plan.declare import Declaration, Declared, Options, Sink, Stream, Table, View
 from penstock.plan.findings import ERROR, Finding, Spot, from_error, placed
+from penstock.plan.forbid import forbid
 from penstock.plan.names import Names, schemas
 from penstock.plan.nodes import Aggregate, Distinct, Node, Opaque, Order, Scan, names_read, walk
 from penstock.plan.resolve import closest
+from penstock.plan.text import sql
 from penstock.plan.types import near_type, unknown_type
 
 SourceCheck: TypeAlias = Callable[[str, str, Options, Sequence[str]], object]
@@ -92,6 +94,9 @@ def _source(entry: Stream | Table, check_source: SourceCheck) -> Iterator[Findin
     kind = "stream" if isinstance(entry, Stream) else "table"
     try:
         check_source(kind, entry.name, entry.options, entry.schema.names)
+        for name, value in entry.options.items():  # a generator's columns are expressions, which reach Spark as SQL does
+            if isinstance(value, str) and entry.schema.find(name) is not None:
+                forbid(value, entry.where)
     except UserError as error:
         yield from_error(error, entry.where)
 
@@ -115,6 +120,7 @@ def _event_time(stream: Stream) -> Iterator[Finding]:
 
 def _view(view: View, declared: Declared, names: Names) -> Iterator[Finding]:
     yield from _unknown_relations(view, declared)
+    yield from _forbidden(view)
     for expression in expressions(view.query, names):
         for one in _EXPRESSION_CHECKS:
             yield from one(view, expression)
@@ -123,6 +129,16 @@ def _view(view: View, declared: Declared, names: Names) -> Iterator[Finding]:
         yield from wrong_sides(view, node, names)
     yield from _result_names(view, names)
     yield from state_findings(view, declared, names)
+
+
+def _forbidden(view: View) -> Iterator[Finding]:
+    """The SQL front end has looked already; expressions of the Python face come here as they are."""
+    if view.text:
+        return
+    try:
+        forbid(sql(view.query), view.where)
+    except UserError as error:
+        yield from_error(error, view.where)
 
 
 def _unknown_relations(view: View, declared: Declared) -> Iterator[Finding]:

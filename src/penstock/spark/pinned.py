@@ -40,6 +40,7 @@ PINNED: tuple[tuple[str, str], ...] = (
     ("spark.ui.enabled", "false"),
     ("spark.ui.showConsoleProgress", "false"),
     ("spark.sql.runSQLOnFiles", "false"),
+    ("spark.sql.variable.substitute", "false"),
     ("spark.redaction.regex", _SECRETS),
     ("spark.sql.redaction.options.regex", f"{_SECRETS}|url"),
 )
