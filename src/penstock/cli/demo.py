@@ -45,9 +45,8 @@ def demo(
     kept = state or _FOLDER / ".penstock"
     copied = _copy(folder)
     _prepare(kept, keep)
-    typer.echo(
-        f"the app {'was copied' if copied else 'is'} in {folder}: change a line of {folder / 'shop.sql'}, then `penstock run {folder}`", err=True
-    )
+    typer.echo(f"the app {'was copied to' if copied else 'is in'} {folder}", err=True)
+    typer.echo(f"to change it: edit {folder / 'shop.sql'}, then `penstock run {folder}`", err=True)
     on_terminal = sys.stderr.isatty() and sys.stdout.isatty() and not log_json
     limit = seconds if seconds is not None or on_terminal else _UNATTENDED_S
     with opened(folder, kept, settings, log_json, verbose) as engine:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 import typer
 
 from penstock.cli.options import App, LogJson, Set, State, Verbose, opened, option
-from penstock.cli.stopping import Stopping
+from penstock.cli.stopping import ENDS_WITHIN_S, Stopping
 
 if TYPE_CHECKING:
     from penstock.engine import Engine
@@ -75,7 +75,7 @@ def attend(engine: Engine, watch: Watch, drain: bool, over: Callable[[list[Progr
                 elapsed = time.monotonic() - began
                 watch.show(list(latest), elapsed)
                 if not stopping.event.is_set() and over(list(latest), elapsed):
-                    stopping.ask(f"{elapsed:.0f} seconds are over")
+                    stopping.ask(f"{elapsed:.0f} seconds are over", ENDS_WITHIN_S)
             # Closed here, so that the signals and the time limit hold until Spark is gone.
             engine.close()
             if raised:

@@ -17,6 +17,8 @@ from pathlib import Path
 from types import FrameType
 
 STOPS_WITHIN_S = 10.0
+# Where a run ends because its time is over nobody waits at the keyboard: better to end in order than at once.
+ENDS_WITHIN_S = 60.0
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -29,13 +31,15 @@ class Stopping:
         self._within_s = within_s
         self._limit: threading.Timer | None = None
 
-    def ask(self, why: str) -> None:
+    def ask(self, why: str, within_s: float | None = None) -> None:
         """Finish the current batch and stop; what takes longer than allowed is cut off and repeated by the next run."""
         if self.event.is_set():
             return
         self.event.set()
         self._say(f"{why}: finishing the current batch")
-        self._limit = threading.Timer(self._within_s, lambda: self._leave(0, "the batch took too long; the next run repeats it"))
+        self._limit = threading.Timer(
+            self._within_s if within_s is None else within_s, lambda: self._leave(0, "the batch took too long; the next run repeats it")
+        )
         self._limit.daemon = True
         self._limit.start()
 
