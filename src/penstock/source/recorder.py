@@ -104,7 +104,8 @@ class Recorder:
             return
         fresh = self._folder / f".{self._next:012d}.tmp"
         with fresh.open("wb") as file:
-            file.write(lines if lines.endswith(b"\n") else lines + b"\n")
+            # Line ends are made alike here, on bytes: Spark's text functions would mend bytes that are not UTF-8.
+            file.write((lines if lines.endswith(b"\n") else lines + b"\n").replace(b"\r\n", b"\n"))
             file.flush()
             os.fsync(file.fileno())
         fresh.rename(self._folder / f"{self._next:012d}.txt")

@@ -64,5 +64,4 @@ class Socket:
             return recorder
 
     def _lines(self, recorded: DataFrame) -> DataFrame:
-        lines = recorded.selectExpr("regexp_replace(__value, '\\\\r$', '') AS __value", "__position")
-        return lines if self._is_text else lines.where("trim(__value) <> ''")
+        return recorded if self._is_text else recorded.where("trim(__value) <> ''")
