@@ -25,6 +25,7 @@ from penstock.plan.nodes import (
     Union,
     quoted,
 )
+from penstock.plan.sessions import shielded
 
 _JOIN_WORDS = {
     "inner": "JOIN",
@@ -106,10 +107,11 @@ def _block(node: Node) -> _Block:
             block = _Block(None) if node.input is None else _opened(node.input)
             return replace(block, items=tuple(_filled_item(item, node.subs) for item in node.items))
         case Aggregate():
+            node = shielded(node)
             return replace(
                 _opened(node.input),
                 items=tuple(_filled_item(item, node.subs) for item in node.items),
-                group=node.grouping or ", ".join(_filled(group, node.subs) for group in node.groups) or None,
+                group=_filled(node.grouping or ", ".join(node.groups), node.subs) or None,
                 having=None if node.having is None else _filled(node.having, node.subs),
             )
         case Distinct():

@@ -14,6 +14,7 @@ from penstock.errors import OptionFault
 from penstock.plan.declare import Declared, Secret, Stream, Table
 from penstock.plan.nodes import Node, names_read
 from penstock.plan.text import sql
+from penstock.schema import quote
 from penstock.settings import Settings
 from penstock.source import Limits, Source, SourceSpec, Span
 from penstock.source.open import open_source, table_frame
@@ -55,12 +56,18 @@ def plan_frame(spark: SparkSession, plan: Node) -> DataFrame:
 
 
 def live_stream(spark: SparkSession, app: App, stream: Stream, *, watermarked: bool) -> DataFrame:
-    """Good rows of a stream as they come; rows and dead letters are counted on the way, where the count is also a barrier
-    that keeps Spark from decoding a record once per column."""
+    """Good rows of a stream as they come; rows and dead letters are counted on the way.
+
+    The count is also a barrier that Spark moves nothing across. So a record is decoded once, and a view's filter stays above
+    the watermark, which all good rows of the stream move: a filter below it would hold it back.
+    """
     decoded = decode(app.source(stream).live(spark, app.limits), app.spec(stream), stream.event_time, _max_ahead(stream))
-    counted = decoded.observe(counter(stream.name), F.count(F.lit(1)).alias("rows"), F.expr("count_if(__reason IS NOT NULL)").alias("dead"))
-    good = _good(counted, stream)
-    return good.withWatermark(stream.event_time, stream.lateness or "0 seconds") if watermarked and stream.event_time else good
+    if watermarked and stream.event_time:
+        time = quote(stream.event_time)
+        decoded = decoded.withColumn(stream.event_time, F.expr(f"if(__reason IS NULL, {time}, NULL)"))
+        decoded = decoded.withWatermark(stream.event_time, stream.lateness or "0 seconds")
+    counts = F.count(F.lit(1)).alias("rows"), F.expr("count_if(__reason IS NOT NULL)").alias("dead")
+    return _good(decoded.observe(counter(stream.name), *counts), stream)
 
 
 def history(spark: SparkSession, app: App, stream: Stream, span: Span, *, now: str = "current_timestamp()") -> DataFrame:
@@ -75,7 +82,7 @@ def dead(spark: SparkSession, app: App, stream: Stream, span: Span, *, now: str 
 
 
 def _good(decoded: DataFrame, stream: Stream) -> DataFrame:
-    return decoded.where("__reason IS NULL").select(*[F.col(f"`{name}`") for name in stream.schema.names])
+    return decoded.where("__reason IS NULL").select(*[F.col(quote(name)) for name in stream.schema.names])
 
 
 def _max_ahead(stream: Stream) -> str | None:
