@@ -74,3 +74,12 @@ class Recorded(Protocol):
     def caught_up(self, timeout_s: float) -> bool:
         """Record until the source hangs up or falls silent, `timeout_s` at most; whether it did."""
         ...
+
+
+@runtime_checkable
+class SkipsFiles(Protocol):
+    """A source whose reader skips files that it cannot read at all."""
+
+    def unreadable(self, spark: SparkSession, span: Span) -> list[tuple[str, str]]:
+        """The files of `span` that were skipped, each with the reason."""
+        ...

@@ -32,7 +32,6 @@ _ONLY_STREAM = (STREAM,)
 _LINES = ("json", "csv", "text")
 _EVERY_STREAM: tuple[Option, ...] = (
     Option("max_ahead", "a row dated further ahead of now than this is a dead letter", default="1 day", kind="interval", on=_ONLY_STREAM),
-    Option("record", "keep a decoded copy of the stream", default="false", kind="flag", on=_ONLY_STREAM),
     Option("late", "what becomes of rows that come after their window closed", default="drop", choices=("drop",), on=_ONLY_STREAM),
 )
 _ANY_KIND: tuple[Option, ...] = (Option("connector", "where the rows come from", required=True), *_EVERY_STREAM)

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from penstock.decode import locate_lines
 from penstock.sink.store import Store
+from penstock.source import SkipsFiles, Span
 from penstock.spark.checkpoint import read_epoch, source_order, span_of
 from penstock.spark.frames import App, counter, dead
 
@@ -37,16 +38,27 @@ class DeadLetters:
             if counts.isEmpty():
                 continue
             taken += int(counts.get().getLong(0))
-            bad = int(counts.get().getLong(1))
-            if bad:
+            if counts.get().getLong(1):
                 self._fetch(stream, epoch)
+            self._name_unreadable(stream, epoch)
         self.rows += taken
         return taken
 
+    def _span(self, stream: str, epoch: int) -> Span:
+        names = source_order(list(self._occurrences), len(read_epoch(self._checkpoint, epoch).ends))
+        return span_of(self._checkpoint, epoch, names.index(stream), from_start=False)
+
+    def _name_unreadable(self, stream: str, epoch: int) -> None:
+        """Files that Spark had to skip whole: one letter for each, without its bytes."""
+        source = self._app.source(self._app.declared.streams[stream])
+        if isinstance(source, SkipsFiles):
+            seen = datetime.now(UTC).isoformat()
+            skipped = source.unreadable(self._desk, self._span(stream, epoch))
+            self.found += self._store.add_dead(stream, [(json.dumps({"file": file}), reason, b"", seen) for file, reason in skipped])
+
     def _fetch(self, stream: str, epoch: int) -> None:
         logged = read_epoch(self._checkpoint, epoch)
-        names = source_order(list(self._occurrences), len(logged.ends))
-        span = span_of(self._checkpoint, epoch, names.index(stream), from_start=False)
+        span = self._span(stream, epoch)
         found = dead(self._desk, self._app, self._app.declared.streams[stream], span, now=f"timestamp_millis({logged.time_ms})").toArrow()
         positions, reasons, records = (found[name].to_pylist() for name in ("position", "reason", "raw"))
         raws = [record or b"" for record in records]
