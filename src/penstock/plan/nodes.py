@@ -153,9 +153,7 @@ class Opaque:
     where: Where | None = field(default=None, compare=False)
 
 
-Node: TypeAlias = (
-    Scan | Alias | Filter | Project | Join | Generate | Aggregate | Union | SetOperation | Distinct | Order | Opaque
-)
+Node: TypeAlias = Scan | Alias | Filter | Project | Join | Generate | Aggregate | Union | SetOperation | Distinct | Order | Opaque
 
 
 def quoted(name: str) -> str:
