@@ -1,16 +1,17 @@
 """Rows made up from a seed: every value is a Spark expression of the row's number, so it is the same in every run.
 
 A column's expression may use `n` (row number, BIGINT), `key` (BIGINT, by the Zipf law), `r1` to `r6` (DOUBLE, uniform
-in [0, 1)) and `at` (TIMESTAMP, with the disorder asked for). Live and history give equal rows. Replayable: yes.
-Unit of parallelism: a range of row numbers.
+in [0, 1)) and `at` (TIMESTAMP, with the disorder asked for). Live and history give equal rows, and all views the same
+ones. Replayable: yes. Unit of parallelism: a range of row numbers.
 """
 
 from __future__ import annotations
 
-import json
 import os
+import threading
 import time
 import zlib
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,16 +21,20 @@ from pyspark.sql import functions as F
 from penstock.eventtime import interval
 from penstock.schema import Column
 from penstock.source import Limits, SourceSpec, Span
-from penstock.source.numbers import NUMBERS, Numbers, Supply
+from penstock.source.files import Files
 from penstock.source.options import STREAM, moment, option_value, options_of
+from penstock.source.supplier import Supplier, Supply, files_for, landed
 from penstock.source.zipf import zipf_key
 
 _RANDOM = tuple(f"r{place}" for place in range(1, 7))
 _BASE = {"n": "number", "key": "number", "at": "time", **dict.fromkeys(_RANDOM, "number")}
 _FIXED_START = datetime(2024, 1, 1, tzinfo=UTC)
 _STEP_MICROS = 1_000
-_ENDLESS_HISTORY_ROWS = 1_000
+_SAMPLE_ROWS = 1_000  # the history of an endless stream that never ran
 _DISORDER = 7  # which of the uniform numbers disorders event time; 0 draws the key, 1 to 6 are the user's
+
+_suppliers: dict[Path, Supplier] = {}
+_guard = threading.Lock()
 
 
 class Generator:
@@ -37,35 +42,53 @@ class Generator:
 
     def __init__(self, spec: SourceSpec) -> None:
         self._spec = spec
-        self._rate = float(self._option("rows_per_second") or 0) or None
-        rows = self._option("rows")
-        self._rows = int(rows) if rows is not None else None
+        rows, rate = self._option("rows"), self._option("rows_per_second")
+        self._supply = Supply(int(rows) if rows is not None else None, float(rate or 0) or None)
+        self._folder = (spec.state / "recorded" / spec.name).absolute()
 
     def live(self, spark: SparkSession, limits: Limits) -> DataFrame:
-        spark.dataSource.register(Numbers)
-        supply = self._supply()
-        options = {"origin": repr(supply.origin), "chunk": str(limits.rows), "partitions": str(spark.sparkContext.defaultParallelism)}
-        bounds = {"rows": self._rows, "rate": self._rate}
-        given = {name: repr(value) for name, value in bounds.items() if value is not None}
-        return self._typed(spark.readStream.format(NUMBERS).options(**options, **given).load(), supply)
+        self._supplier()
+        bound = replace(limits, files=files_for(limits.rows, self._supply))
+        return self._typed(_numbers(self._ranges().live(spark, bound)))
 
     def history(self, spark: SparkSession, span: Span) -> DataFrame:
-        supply = self._supply()
-        end = _row(span.end)
-        if end is None:
-            end = supply.due(time.time())
-        numbers = spark.range(_row(span.start) or 0, _ENDLESS_HISTORY_ROWS if end is None else end).withColumnRenamed("id", "n")
-        return self._typed(numbers, supply)
+        if span.start is not None or span.end is not None:
+            return self._typed(_numbers(self._ranges().history(spark, span)))
+        rows = self._supply.rows if self._supply.rows is not None else landed(self._folder)[1] or _SAMPLE_ROWS
+        return self._typed(spark.range(rows).withColumnRenamed("id", "n"))
 
     def close(self) -> None:
-        return None
+        """Stops the supply of this stream, whoever started it."""
+        with _guard:
+            supplier = _suppliers.pop(self._folder, None)
+        if supplier is not None:
+            supplier.stop()
 
-    def _typed(self, numbers: DataFrame, supply: Supply) -> DataFrame:
+    def caught_up(self, timeout_s: float) -> bool:
+        """A run that shall end takes all rows of a bounded stream, and about a second's of an endless one."""
+        self._supplier().finish(int(self._supply.per_second or 0))
+        return True
+
+    def _supplier(self) -> Supplier:
+        """The one that supplies this stream in this process; several jobs open the same stream."""
+        with _guard:
+            supplier = _suppliers.get(self._folder)
+            if supplier is None or supplier.supply != self._supply:
+                if supplier is not None:
+                    supplier.stop()
+                supplier = _suppliers[self._folder] = Supplier(self._supply, self._folder)
+                supplier.start()
+            return supplier
+
+    def _ranges(self) -> Files:
+        return Files(replace(self._spec, options={"connector": "files", "path": str(self._folder), "format": "text"}))
+
+    def _typed(self, numbers: DataFrame) -> DataFrame:
         key = zipf_key("__u0", int(self._option("keys") or 1), float(self._option("skew") or 0))
         base = numbers.select(
             F.col("n"),
             F.expr(self._uniform(0)).alias("__u0"),
-            F.expr(self._event_time(supply)).alias("at"),
+            F.expr(self._event_time()).alias("at"),
             *(F.expr(self._uniform(place)).alias(name) for place, name in enumerate(_RANDOM, start=1)),
         ).withColumn("key", F.expr(key))
         columns = [F.expr(f"CAST(({self._expression(column)}) AS {column.type})").alias(column.name) for column in self._spec.schema]
@@ -96,18 +119,15 @@ class Generator:
         """53 bits of a hash of the row's number: uniform in [0, 1)."""
         return f"(shiftrightunsigned(xxhash64(n, {int(self._option('seed') or 0)}L, {place}), 11) * 1.1102230246251565E-16D)"
 
-    def _event_time(self, supply: Supply) -> str:
-        given, step = self._option("start"), self._option("step")
-        begin = moment(given) if given else (datetime.fromtimestamp(supply.origin, UTC) if self._rate else _FIXED_START)
+    def _event_time(self) -> str:
+        given, step, rate = self._option("start"), self._option("step"), self._supply.rate
+        begin = moment(given) if given else (datetime.fromtimestamp(first_start(self._folder), UTC) if rate else _FIXED_START)
         micros = round(begin.timestamp() * 1_000_000)
-        each = interval(step) if step else (1_000_000 / self._rate if self._rate else _STEP_MICROS)
+        each = interval(step) if step else (1_000_000 / rate if rate else _STEP_MICROS)
         moved = f"n * {each}L" if isinstance(each, int) else f"CAST(n * {each!r}D AS BIGINT)"
         disorder = interval(self._option("disorder") or "0 seconds")
         back = f" - CAST({self._uniform(_DISORDER)} * {disorder} AS BIGINT)" if disorder else ""
         return f"timestamp_micros({micros}L + {moved}{back})"
-
-    def _supply(self) -> Supply:
-        return Supply(self._rows, self._rate, first_start(self._spec.state / "recorded" / self._spec.name) if self._rate else 0.0)
 
     def _option(self, name: str) -> str | None:
         return option_value(self._spec.options, "generator", name)
@@ -116,7 +136,7 @@ class Generator:
 def first_start(folder: Path) -> float:
     """When a rate-limited stream began, in seconds since 1970: asked for the first time it is now, and then stays.
 
-    Live and history count the rows that are due from this moment, also after a restart.
+    Event time is counted from this moment, also after a restart.
     """
     kept = folder / "start"
     if not kept.exists():
@@ -138,5 +158,7 @@ def _columns_given(spec: SourceSpec) -> set[str]:
     return {name.lower() for name in spec.options} - known
 
 
-def _row(offset: str | None) -> int | None:
-    return None if offset is None else int(json.loads(offset)["row"])
+def _numbers(ranges: DataFrame) -> DataFrame:
+    """`first end` lines as the row numbers between."""
+    bounds = ranges.selectExpr("split(__value, ' ') AS __bounds")
+    return bounds.selectExpr("explode(sequence(cast(__bounds[0] AS BIGINT), cast(__bounds[1] AS BIGINT) - 1)) AS n")

@@ -1,0 +1,53 @@
+"""Ranges of row numbers are landed once, whole, and in order."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from penstock.source.supplier import Supplier, Supply, files_for, landed
+
+
+def ranges(folder: Path) -> list[tuple[int, int]]:
+    lines = [path.read_text().split() for path in sorted(folder.glob("*.txt"))]
+    return [(int(first), int(end)) for first, end in lines]
+
+
+def until(condition: object, seconds: float = 5.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:  # type: ignore[operator]
+        time.sleep(0.02)
+    assert condition()  # type: ignore[operator]
+
+
+def test_a_bounded_supply_is_landed_at_once_and_only_once(tmp_path: Path) -> None:
+    supplier = Supplier(Supply(250_000, None), tmp_path)
+    supplier.start()
+    until(lambda: landed(tmp_path)[1] == 250_000)
+    supplier.finish(0)
+    supplier.stop()
+    assert ranges(tmp_path) == [(0, 100_000), (100_000, 200_000), (200_000, 250_000)]
+
+
+def test_a_rate_is_kept_and_a_new_supplier_goes_on(tmp_path: Path) -> None:
+    for _ in range(2):
+        supplier = Supplier(Supply(None, 200.0), tmp_path)
+        supplier.start()
+        before = landed(tmp_path)[1]
+        until(lambda before=before: landed(tmp_path)[1] > before)
+        supplier.stop()
+    found = ranges(tmp_path)
+    assert [first for first, _ in found[1:]] == [end for _, end in found[:-1]]
+
+
+def test_the_end_of_a_bounded_supply_is_never_passed(tmp_path: Path) -> None:
+    supplier = Supplier(Supply(10, 1000.0), tmp_path)
+    supplier.finish(5)
+    supplier.finish(5)
+    assert landed(tmp_path) == (1, 10)
+
+
+def test_a_micro_batch_takes_about_as_many_rows_as_its_bound() -> None:
+    assert files_for(2_000_000, Supply(None, None)) == 20
+    assert files_for(100, Supply(None, 40.0)) == 10
+    assert files_for(1, Supply(None, 1e9)) == 1
