@@ -2,9 +2,3 @@
 
 Every figure is a ratio of two systems measured in turn on the same machine; `ratio` above 1 means that Penstock is better.
 """
-
-from __future__ import annotations
-
-from penstock.bench.frame import BENCHES, Outcome, run
-
-__all__ = ["BENCHES", "Outcome", "run"]

@@ -15,13 +15,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from penstock.bench.names import BENCHES
 from penstock.errors import EngineError, NameFault
 
-BENCHES: dict[str, str] = {
-    "ysb": "the ad-campaign benchmark: filter, join, count per campaign and window",
-    "latency": "one small micro-batch after another: stateless and windowed",
-    "start": "from process start to the first windowed result",
-}
 Report = Callable[[str], None]
 
 

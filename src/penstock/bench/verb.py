@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json as json_text
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.bench.frame import BENCHES, Outcome, run
+from penstock.bench.names import BENCHES
+
+if TYPE_CHECKING:
+    from penstock.bench.frame import Outcome
 
 _NAMES = ", ".join(f"{name} ({what})" for name, what in BENCHES.items())
 
@@ -22,6 +25,8 @@ def bench(
 
     A ratio above 1 means that Penstock is better.
     """
+    from penstock.bench.frame import run
+
     outcome = run(name, events=events, rounds=rounds, report=lambda text: typer.echo(text, err=True))
     typer.echo(json_text.dumps(outcome.as_json()) if json else _in_words(outcome))
     if not outcome.equal:
