@@ -164,10 +164,10 @@ def _log_file(state: Path) -> Path:
     except OSError as error:
         raise StateError(f"cannot write to the state folder {state}: {error.strerror}", hint="choose another with --state DIR") from error
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    for name in ("py4j", "pyspark", "PySparkLogger"):
+    for name in ("py4j", "pyspark", "PySparkLogger", "DataFrameQueryContextLogger", "SQLQueryContextLogger"):
         logger = logging.getLogger(name)
-        if _quiet is not None:
-            logger.removeHandler(_quiet)
+        for other in list(logger.handlers):  # PySpark gives some of its loggers one that writes to the terminal
+            logger.removeHandler(other)
         logger.addHandler(handler)
         logger.propagate = False
     if _quiet is not None:
