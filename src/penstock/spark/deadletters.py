@@ -27,12 +27,11 @@ class DeadLetters:
     def __init__(self, desk: SparkSession, app: App, store: Store, checkpoint: Path, occurrences: tuple[str, ...]) -> None:
         self._desk, self._app, self._store, self._checkpoint, self._occurrences = desk, app, store, checkpoint, occurrences
         self.found = 0
-        self.rows = 0
 
     def collect(self, execution: JavaObject, epoch: int) -> int:
         """Keep the epoch's dead letters; how many rows the epoch took from its streams."""
-        taken = 0
         metrics = execution.observedMetrics()
+        taken = 0
         for stream in dict.fromkeys(self._occurrences):
             counts = metrics.get(counter(stream))
             if counts.isEmpty():
@@ -41,7 +40,6 @@ class DeadLetters:
             if counts.get().getLong(1):
                 self._fetch(stream, epoch)
             self._name_unreadable(stream, epoch)
-        self.rows += taken
         return taken
 
     def _span(self, stream: str, epoch: int) -> Span:

@@ -93,7 +93,7 @@ def _max_ahead(stream: Stream) -> str | None:
 
 
 def counter(stream: str) -> str:
-    """The name under which a stream's rows and dead letters are observed."""
+    """The name under which a stream's rows and dead letters are counted."""
     return f"stream:{stream}"
 
 

@@ -47,6 +47,7 @@ class JobRun:
         self._stopping = threading.Event()
         self._started = threading.Event()
         self._in_epoch = False
+        self.rows_taken = self.rows_last = 0
         self.query: StreamingQuery | None = None
         self._position = store.take_over(job.name, incarnation.name)
         self._check_logs()
@@ -55,10 +56,6 @@ class JobRun:
         schemas = self._open_views()
         self._outbox = Outbox(app, job, incarnation.name, store, schemas)
         self._dead = DeadLetters(self._desk, app, store, incarnation.checkpoint, self._lower.occurrences)
-
-    @property
-    def rows_taken(self) -> int:
-        return self._dead.rows
 
     @property
     def dead_found(self) -> int:
@@ -119,11 +116,12 @@ class JobRun:
             raise StopRequested
         self._in_epoch = True
         try:
-            table = frame.toArrow()
+            table = (frame.groupBy().count() if self._recomputes else frame).toArrow()
             self._started.wait()
-            counts = self._dead.collect(self._observed_plan(), number)
+            self.rows_last = self._dead.collect(self._observed_plan(), number)
+            self.rows_taken += self.rows_last
             try:
-                self._commit(table, number, counts > 0)
+                self._commit(table, number)
             except AlreadyCommitted:
                 log.info("epoch %d of %s is a replay of what is already stored", number, self.job.name)
             self._outbox.deliver()
@@ -137,14 +135,18 @@ class JobRun:
         assert self.query is not None
         return self.query._jsq.streamingQuery().lastExecution()
 
-    def _commit(self, table: pa.Table, number: int, has_input: bool) -> None:
+    @property
+    def _recomputes(self) -> bool:
+        return self.job.cut.strategy is Strategy.RECOMPUTE
+
+    def _commit(self, table: pa.Table, number: int) -> None:
         first = self._position.epoch < 0 and number == 0
         owner = self.job.members[0]
         if not owner.stored:
             changes = [Change("+", None, str(row)) for row in table["__row"].to_pylist()]
             self._outbox.pass_on(Epoch(owner.name, self._life.name, number, changes))
-        changed = first or has_input or table.num_rows > 0
-        whole = self._recomputed(number) if changed and owner.cut.strategy is Strategy.RECOMPUTE else None
+        changed = first or (table["count"][0].as_py() if self._recomputes else table.num_rows) > 0
+        whole = self._recomputed(number) if changed and self._recomputes else None
         with self._store.open_epoch(self.job.name, self._life.name, self._position.fence, number) as writer:
             if first:
                 self._forget(writer)
@@ -163,7 +165,7 @@ class JobRun:
 
     def _write(self, writer: EpochWriter, table: pa.Table, changed: bool) -> None:
         owner = self.job.members[0]
-        if owner.cut.strategy is Strategy.RECOMPUTE:
+        if self._recomputes:
             if changed:
                 writer.replace(owner.name, list(zip(table["key"].to_pylist(), table["row"].to_pylist(), strict=True)))
         elif owner.cut.upper is None:

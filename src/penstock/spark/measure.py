@@ -14,26 +14,31 @@ def measured(before: Progress, run: JobRun) -> Progress:
     """The progress of a job after its newest batch."""
     query = run.query
     last = query.lastProgress if query is not None else None
-    if last is None:
+    if query is None or last is None:
         return before
-    record: dict[str, Any] = json.loads(last.json) if not isinstance(last, dict) else last
+    record = _record(last)
+    fresh = [record] if record["batchId"] <= before.epoch + 1 else [_record(entry) for entry in query.recentProgress]
     lag, unit = _lag(record["sources"])
     operators = record.get("stateOperators", [])
-    late = sum(int(operator.get("numRowsDroppedByWatermark", 0)) for operator in operators)
-    newer = record["batchId"] > before.epoch
+    fresh = [entry for entry in fresh if entry["batchId"] > before.epoch]
     watermark = record.get("eventTime", {}).get("watermark")
     return replace(
         before,
         epoch=record["batchId"],
         rows=run.rows_taken,
-        rows_per_s=float(record.get("processedRowsPerSecond") or 0.0) if record.get("numInputRows") else 0.0,
+        rows_per_s=1000 * run.rows_last / max(1, int(record["batchDuration"])) if record.get("numInputRows") else 0.0,
         lag=lag,
         lag_unit=unit,
         watermark=None if watermark in (None, "1970-01-01T00:00:00.000Z") else watermark,
         state_rows=sum(int(operator.get("numRowsTotal", 0)) for operator in operators),
-        late=before.late + (late if newer else 0),
+        late=before.late + sum(int(operator.get("numRowsDroppedByWatermark", 0)) for entry in fresh for operator in entry["stateOperators"]),
         dead=run.dead_found,
     )
+
+
+def _record(progress: Any) -> dict[str, Any]:
+    found: dict[str, Any] = progress if isinstance(progress, dict) else json.loads(progress.json)
+    return found
 
 
 def _lag(sources: list[dict[str, Any]]) -> tuple[int | None, str]:

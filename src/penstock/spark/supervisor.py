@@ -55,7 +55,7 @@ class Guard:
                 self._give_up(error)
                 return
             wait = min(self.settings.seconds("restart_backoff_s") * 2 ** (failures - 1), _LONGEST_WAIT_S)
-            log.warning("job %s failed and is started again in %.0f s: %s", self.job.name, wait, error)
+            log.warning("job %s failed and is started again in %g s: %s", self.job.name, wait, error)
             self.progress = replace(self.progress, status="restarting", detail=str(error).splitlines()[0], restarts=self.progress.restarts + 1)
             self.stop.wait(wait)
         self.progress = replace(self.progress, status="stopped")
