@@ -21,6 +21,7 @@ from pathlib import Path
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from penstock.errors import EngineError, StateError, ToolError
@@ -163,13 +164,13 @@ def _log_file(state: Path) -> Path:
         handler = logging.FileHandler(log, encoding="utf-8", delay=False)
     except OSError as error:
         raise StateError(f"cannot write to the state folder {state}: {error.strerror}", hint="choose another with --state DIR") from error
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    for name in ("py4j", "pyspark", "PySparkLogger", "DataFrameQueryContextLogger", "SQLQueryContextLogger"):
-        logger = logging.getLogger(name)
+    structured = [PySparkLogger.getLogger(name) for name in ("PySparkLogger", "DataFrameQueryContextLogger", "SQLQueryContextLogger")]
+    for logger in [logging.getLogger("py4j"), logging.getLogger("pyspark"), *structured]:
         for other in list(logger.handlers):  # PySpark gives some of its loggers one that writes to the terminal
             logger.removeHandler(other)
         logger.addHandler(handler)
         logger.propagate = False
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     if _quiet is not None:
         _quiet.close()
     _quiet = handler
