@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Protocol
 
 from penstock import errors
+from penstock.__main__ import program
+from penstock.cli import reference
 from penstock.settings import SETTINGS
 from penstock.sink.options import SINKS, sink_options
 from penstock.source.options import CONNECTORS_OF, STREAM, TABLE, options_of
@@ -115,7 +117,7 @@ def _shown(value: object) -> str:
     return f"`{value}`" if value != "" else "empty"
 
 
-PAGES = {"settings.md": settings_page, "errors.md": errors_page, "connectors.md": connectors_page}
+PAGES = {"settings.md": settings_page, "errors.md": errors_page, "connectors.md": connectors_page, "cli.md": lambda: reference.page(program())}
 
 if __name__ == "__main__":
     for name, page in PAGES.items():

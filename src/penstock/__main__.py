@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import typer
+
 from penstock.bench.verb import bench
+from penstock.cli import app
 from penstock.cli import main as run
 
 VERBS = (bench,)
+
+
+def program() -> typer.Typer:
+    """The command with all its verbs."""
+    return app(VERBS)
 
 
 def main() -> None:

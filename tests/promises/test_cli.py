@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from penstock.__main__ import program
 from penstock.cli.reference import verbs
 from penstock.cli.stopping import descendants
 from penstock.errors import EXIT_CODES
@@ -72,7 +73,7 @@ def endless(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("verb", list(verbs()), ids=" ".join)
+@pytest.mark.parametrize("verb", list(verbs(program())), ids=" ".join)
 def test_every_verb_explains_itself_and_its_exit_codes(verb: tuple[str, ...]) -> None:
     done = penstock(*verb, "--help")
     assert done.returncode == 0
