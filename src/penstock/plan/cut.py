@@ -55,6 +55,11 @@ class Cut:
     stable: tuple[str, ...] | None = None
     streams: tuple[str, ...] = ()
 
+    @property
+    def adds_only(self) -> bool:
+        """True where rows are only ever added to the view, never changed or taken back."""
+        return self.strategy in (Strategy.STATELESS, Strategy.INCREMENTAL) and self.mode == "append"
+
 
 ALL_COLUMNS = ("*",)
 
@@ -109,7 +114,7 @@ class _Cutter:
         return replace(found, streams=streams, watermarked=found.strategy is not Strategy.RECOMPUTE and self._needs_watermark(found.lower))
 
     def _base_of(self, view: View) -> str | None:
-        """The single view that this one can follow: all it reads apart from tables, and not a mere pass-through."""
+        """The single view that this one can follow: all it reads apart from tables, kept in the store, and not a mere pass-through."""
         read = names_read(view.query)
         views = [name for name in read if isinstance(self._declared.get(name), View)]
         streams = [name for name in read if isinstance(self._declared.get(name), Stream)]
@@ -117,7 +122,7 @@ class _Cutter:
             return None
         base = self._declared[views[0]]
         assert isinstance(base, View)
-        return None if self.decide(base).strategy is Strategy.STATELESS else base.name
+        return base.name if base.stored and self.decide(base).strategy is not Strategy.STATELESS else None
 
     def _changes(self, plan: Node) -> Cut:
         if self._shapes.stateless(plan):
@@ -244,7 +249,7 @@ def _flagged(node: Node, aggregate: Aggregate) -> Node:
         match part:
             case Aggregate():
                 names = tuple(item.name or "" for item in keys)
-                flag = () if part.having is None else (Item(f"coalesce({part.having}, false)", f"{KEEP}0"),)
+                flag = () if part.having is None else (Item(f"coalesce({terms.unaliased(part.having, part.items)}, false)", f"{KEEP}0"),)
                 return replace(part, items=(*part.items, *keys, *flag), having=None), (*names, *(item.name or "" for item in flag))
             case Alias():
                 inner, carried = build(part.input, depth)
@@ -309,7 +314,7 @@ def _order_items(plan: Node, lower: Aggregate) -> tuple[Item, ...]:
     """Sort keys of an ORDER BY directly above the aggregate, as columns, where they are not output columns."""
     for part in walk(plan):
         if isinstance(part, Order) and part.input == lower:
-            return tuple(Item(text, name) for text, name in _order_columns(part, lower))
+            return tuple(Item(terms.unaliased(text, lower.items), name) for text, name in _order_columns(part, lower))
     return ()
 
 

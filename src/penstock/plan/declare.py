@@ -64,6 +64,11 @@ class View:
     text: str = field(default="", compare=False)
     where: Where | None = field(default=None, compare=False)
 
+    @property
+    def stored(self) -> bool:
+        """Whether its rows are kept in the results store."""
+        return str(self.options.get("store", "true")).lower() != "false"
+
 
 @dataclass(frozen=True)
 class Sink:

@@ -27,7 +27,7 @@ class Member:
     @property
     def append_only(self) -> bool:
         """True where rows are only ever added, so that a sink may simply append."""
-        return self.cut.upper is None and self.cut.mode == "append"
+        return self.cut.adds_only
 
     @property
     def key(self) -> tuple[str, ...] | None:
@@ -36,7 +36,7 @@ class Member:
 
     @property
     def stored(self) -> bool:
-        return str(self.view.options.get("store", "true")).lower() != "false"
+        return self.view.stored
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def _fingerprint(members: list[Member], declared: Declared) -> str:
     """Changes when the job's results could: its plans, its streams' meaning, the tables' and streams' connectors."""
     parts: list[str] = []
     for member in members:
-        parts += [member.name, member.cut.strategy.value, sql(member.cut.lower), member.cut.mode, member.view.emit.value]
+        parts += [member.name, member.cut.strategy.value, sql(member.cut.lower), member.cut.mode, member.view.emit.value, str(member.stored)]
         parts += [sql(member.cut.upper) if member.cut.upper else ""]
         for scan in walk(member.cut.lower):
             source = declared.declarations.get(scan.name) if isinstance(scan, Scan) else None

@@ -19,6 +19,7 @@ from penstock.catalog import Incarnation
 from penstock.change import Change, Epoch
 from penstock.errors import StateError
 from penstock.plan.cut import KEPT, Strategy
+from penstock.plan.nodes import Order
 from penstock.share.jobs import Job, Member
 from penstock.sink.store import AlreadyCommitted, EpochWriter, Store
 from penstock.source import Span
@@ -167,7 +168,9 @@ class JobRun:
         owner = self.job.members[0]
         if self._recomputes:
             if changed:
-                writer.replace(owner.name, list(zip(table["key"].to_pylist(), table["row"].to_pylist(), strict=True)))
+                plan = owner.cut.lower
+                ordered = isinstance(plan, Order) and bool(plan.keys)
+                writer.replace(owner.name, list(zip(table["key"].to_pylist(), table["row"].to_pylist(), strict=True)), ordered=ordered)
         elif owner.cut.upper is None:
             self._put(writer, owner, owner.name, table, logged=True)
         else:
