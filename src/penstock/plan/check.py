@@ -15,6 +15,7 @@ from penstock.errors import UserError
 from penstock.eventtime import delay
 from penstock.plan.check_groups import misplaced_aggregates, ungrouped_columns
 from penstock.plan.check_names import expressions, unknown_columns, unknown_functions, unknown_shared
+from penstock.plan.check_options import option_findings
 from penstock.plan.check_state import state_findings
 from penstock.plan.check_types import impossible_equalities, impossible_sums, wrong_sides, wrong_windows
 from penstock.plan.declare import Declaration, Declared, Options, Sink, Stream, Table, View
@@ -129,6 +130,7 @@ def _view(view: View, declared: Declared, names: Names) -> Iterator[Finding]:
         yield from wrong_sides(view, node, names)
     yield from _result_names(view, names)
     yield from state_findings(view, declared, names)
+    yield from option_findings(view, declared)
 
 
 def _forbidden(view: View) -> Iterator[Finding]:
