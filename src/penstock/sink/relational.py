@@ -98,8 +98,29 @@ class RelationalStore:
             return
         with self._database.writing() as session:
             for incarnation, bound in old:
+                session.run(
+                    "INSERT INTO penstock_notes (name, value) SELECT ?, CAST(max(epoch) AS TEXT) FROM penstock_epochs"
+                    " WHERE view = ? AND incarnation = ? AND epoch < ? HAVING max(epoch) IS NOT NULL"
+                    " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+                    _trimmed(view, incarnation),
+                    view,
+                    incarnation,
+                    bound,
+                )
                 for table in ("penstock_changes", "penstock_epochs"):
                     session.run(f"DELETE FROM {table} WHERE view = ? AND incarnation = ? AND epoch < ?", view, incarnation, bound)
+
+    def trimmed(self, view: str, incarnation: str) -> int:
+        return int(self.noted(_trimmed(view, incarnation)) or -1)
+
+    def snapshot(self, view: str, incarnation: str) -> Epoch:
+        known = self.schema(view)
+        with self._database.reading() as session:
+            ((newest,),) = session.fetch("SELECT max(epoch) FROM penstock_epochs WHERE view = ? AND incarnation = ?", view, incarnation)
+            found = session.fetch("SELECT key, row FROM penstock_rows WHERE view = ? ORDER BY id", view)
+        keyed = known is not None and known[1] is not None
+        epoch = self.trimmed(view, incarnation) if newest is None else newest
+        return Epoch(view, incarnation, epoch, [Change("+", key if keyed else None, row) for key, row in found])
 
     def put_schema(self, view: str, ddl: str, key: tuple[str, ...] | None) -> None:
         if self.schema(view) == (ddl, key):
@@ -165,3 +186,8 @@ class RelationalStore:
 def _printable(text: str) -> str:
     """Postgres cannot keep the character NUL in a text."""
     return text.replace("\0", "")
+
+
+def _trimmed(view: str, incarnation: str) -> str:
+    """The name of the note that says how far a view's log was dropped."""
+    return f"trimmed {view} {incarnation}"

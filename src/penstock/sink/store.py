@@ -105,6 +105,12 @@ class Store(Protocol):
     def trim(self, view: str, keep_epochs: int, below: int) -> None:
         """Drop logged epochs earlier than `below`, but never the newest `keep_epochs`."""
 
+    def trimmed(self, view: str, incarnation: str) -> int:
+        """The last epoch that was dropped from the view's log; -1 if none."""
+
+    def snapshot(self, view: str, incarnation: str) -> Epoch:
+        """The whole view as of its newest logged epoch, every row as an addition."""
+
     def put_schema(self, view: str, ddl: str, key: tuple[str, ...] | None) -> None:
         """Remember the view's columns, and make them readable by plain SQL under the view's own name."""
 

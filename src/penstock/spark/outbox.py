@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.change import Epoch
+from penstock.errors import SinkError
 from penstock.plan.declare import Emit
 from penstock.share.jobs import Job, Member
 from penstock.sink.delivery import SinkWriter, open_sink
@@ -21,6 +22,7 @@ class Outlet:
     writer: SinkWriter
     position: int
     own_ledger: bool
+    joined: bool = False
 
 
 class Outbox:
@@ -30,7 +32,14 @@ class Outbox:
         self._store, self._incarnation = store, incarnation
         self._keep_epochs = app.settings.number("changes_kept_epochs")
         self._members = job.members
-        self._outlets = [self._open(app, member, sink.name, schemas[member.name]) for member in job.members for sink in member.sinks]
+        self._outlets: list[Outlet] = []
+        try:
+            for member in job.members:
+                for sink in member.sinks:
+                    self._outlets.append(self._open(app, member, sink.name, schemas[member.name]))
+        except BaseException:
+            self.close()
+            raise
 
     def _open(self, app: App, member: Member, name: str, ddl: str) -> Outlet:
         sink = app.declared.sinks[name]
@@ -44,7 +53,11 @@ class Outbox:
             complete=member.view.emit is Emit.COMPLETE,
             folder=app.declared.folder,
         )
-        own = writer.position(self._incarnation)
+        try:
+            own = writer.position(self._incarnation)
+        except BaseException:
+            writer.close()
+            raise
         position = self._store.delivered(name, self._incarnation) if own is None else own
         return Outlet(name, member, writer, position, own is not None)
 
@@ -59,12 +72,29 @@ class Outbox:
                 self._store.trim(member.name, self._keep_epochs, min(positions) + 1 if positions else 2**62)
 
     def _catch_up(self, outlet: Outlet) -> None:
+        if not outlet.joined:
+            self._join(outlet)
         for epoch in self._store.epochs(outlet.member.name, outlet.position, self._incarnation):
-            if outlet.member.view.emit is Emit.COMPLETE:
-                outlet.writer.deliver_complete(epoch, list(self._store.rows(outlet.member.name)))
-            else:
-                outlet.writer.deliver(epoch)
-            self._confirm(outlet, epoch.epoch)
+            self._give(outlet, epoch)
+
+    def _join(self, outlet: Outlet) -> None:
+        """A sink that is new when the log no longer reaches back gets the view as it stands; one that was away too long is refused."""
+        dropped = self._store.trimmed(outlet.member.name, self._incarnation)
+        if outlet.position < 0 <= dropped:
+            self._give(outlet, self._store.snapshot(outlet.member.name, self._incarnation))
+        elif outlet.position < dropped:
+            raise SinkError(
+                f"sink `{outlet.name}` has view `{outlet.member.name}` up to epoch {outlet.position}; changes up to {dropped} are not kept any more",
+                hint="give the sink another name and place: it then begins with the view as it stands",
+            )
+        outlet.joined = True
+
+    def _give(self, outlet: Outlet, epoch: Epoch) -> None:
+        if outlet.member.view.emit is Emit.COMPLETE:
+            outlet.writer.deliver_complete(epoch, list(self._store.rows(outlet.member.name)))
+        else:
+            outlet.writer.deliver(epoch)
+        self._confirm(outlet, epoch.epoch)
 
     def pass_on(self, epoch: Epoch) -> None:
         """An epoch of a view that keeps no store goes straight to its sinks."""
