@@ -54,7 +54,7 @@ class KafkaSink:
 
     def deliver_complete(self, epoch: Epoch, rows: Sequence[str]) -> None:
         """Every row again; keyed rows that are gone are in the epoch's changes and become tombstones."""
-        gone = [change for change in epoch.changes if change.op == "-" and self._tombstones]
+        gone = [Change("-", self._view_key(change.row), change.row) for change in epoch.changes if change.op == "-" and self._tombstones]
         self._send(epoch.epoch, [*gone, *(Change("+", self._view_key(row), row) for row in rows)])
 
     def close(self) -> None:
@@ -107,7 +107,7 @@ class KafkaSink:
         if self._spec.key is None or self._column is not None:
             return None
         values = json.loads(row)
-        return json.dumps([values[column] for column in self._spec.key], ensure_ascii=False, separators=(",", ":"))
+        return json.dumps({column: values[column] for column in self._spec.key}, ensure_ascii=False, separators=(",", ":"))
 
     def _check_column(self) -> None:
         if self._column is not None:

@@ -23,6 +23,7 @@ _LEDGER = (
     "CREATE TABLE IF NOT EXISTS {} (sink text, target text, incarnation text NOT NULL, fence bigint NOT NULL, epoch bigint NOT NULL,"
     " made boolean NOT NULL, PRIMARY KEY (sink, target))"
 )
+_ONE_AT_A_TIME = 0x70656E74  # an advisory lock: CREATE TABLE IF NOT EXISTS fails when two sinks do it in the same moment
 
 
 class PostgresSink:
@@ -41,6 +42,7 @@ class PostgresSink:
 
     def position(self, incarnation: str) -> int | None:
         with self._transaction() as connection:
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (_ONE_AT_A_TIME,))
             target = self._prepared(connection)
             if not self._ledgered:
                 return None
