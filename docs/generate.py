@@ -117,7 +117,12 @@ def _shown(value: object) -> str:
     return f"`{value}`" if value != "" else "empty"
 
 
-PAGES = {"settings.md": settings_page, "errors.md": errors_page, "connectors.md": connectors_page, "cli.md": lambda: reference.page(program())}
+def cli_page() -> str:
+    """Every verb's own help."""
+    return reference.page(program())
+
+
+PAGES = {"settings.md": settings_page, "errors.md": errors_page, "connectors.md": connectors_page, "cli.md": cli_page}
 
 if __name__ == "__main__":
     for name, page in PAGES.items():

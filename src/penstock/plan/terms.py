@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.plan import scalar
 from penstock.plan.grammar import Token, matching, tokens
-from penstock.plan.nodes import Aggregate, Item
+from penstock.plan.nodes import Aggregate, Item, quoted
 
 _SETS = ("rollup", "cube", "sets")
 
@@ -124,6 +124,21 @@ def is_group(text: str, group: str) -> bool:
         return text.strip().lower() == ("session_window" if window.kind == "session" else "window")
     left, right = scalar.output_name(text), scalar.output_name(group)
     return left is not None and right is not None and left.lower() == right.lower()
+
+
+def unaliased(text: str, items: tuple[Item, ...]) -> str:
+    """`text` with the aliases of a select list replaced by what they stand for, as HAVING and ORDER BY see them.
+
+    An alias hides a column of the same name; inside an aggregate function there are only columns.
+    """
+    named = {item.name.lower(): item.text for item in items if item.name is not None and not is_group(item.text, item.name)}
+    inside = [(call.start, call.end) for call in scalar.aggregate_calls(text)]
+    spans = [
+        (ref.start, ref.start + len(quoted(ref.parts[0]) if text[ref.start] == "`" else ref.parts[0]), f"({named[ref.parts[0].lower()]})")
+        for ref in scalar.column_refs(text)
+        if ref.parts[0].lower() in named and not any(low <= ref.start < high for low, high in inside)
+    ]
+    return scalar.substitute(text, spans)
 
 
 def sort_direction(key: str) -> tuple[str, str]:

@@ -139,3 +139,13 @@ def test_a_view_over_a_pass_through_view_runs_on_the_stream_itself() -> None:
 def test_a_view_over_two_views_is_put_in_their_place() -> None:
     found = decide("SELECT a.total FROM t1 a JOIN t2 b ON a.card = b.card", t1=BY_CARD, t2="SELECT card, count(*) AS n FROM pay GROUP BY card")
     assert (found.strategy, found.streams) == (Strategy.RECOMPUTE, ("pay",))
+
+
+def test_an_alias_hides_the_column_of_its_name_in_having() -> None:
+    found = decide("SELECT upper(card) AS card, sum(amount) AS total FROM pay GROUP BY card HAVING card > 'A' AND total > 1 AND max(card) > 'a'")
+    assert "coalesce((upper(card)) > 'A' AND (sum(amount)) > 1 AND max(card) > 'a', false)" in sql(found.lower)
+
+
+def test_a_view_that_keeps_no_rows_is_not_followed() -> None:
+    declared = DECLARED | {"totals": View("totals", parse_select(BY_CARD, "app.sql"), options={"store": "false"})}
+    assert cut(view("SELECT max(total) AS m FROM totals"), declared).strategy is Strategy.KEPT
