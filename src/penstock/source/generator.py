@@ -138,7 +138,7 @@ def first_start(folder: Path) -> float:
 
     Event time is counted from this moment, also after a restart.
     """
-    kept = folder / "start"
+    kept = folder / "_start"  # hidden from the reader of the ranges beside it
     if not kept.exists():
         folder.mkdir(parents=True, exist_ok=True)
         fresh = folder / f".start-{os.getpid()}-{time.monotonic_ns()}"
