@@ -58,7 +58,7 @@ def placed(view: View, spot: Spot) -> tuple[Where | None, str | None]:
         where = spot.where or view.where
         shown = underline(spot.text, spot.start, spot.end, where.line) if spot.text and where is not None else None
         return where, shown
-    first, file = _first_line(view, view.where.line), view.where.file
+    first, file = first_line(view, view.where.line), view.where.file
     from_line = spot.where.line if spot.where is not None else first
     base = _offset(view.text, from_line - first)
     if not spot.text:
@@ -73,7 +73,7 @@ def placed(view: View, spot: Spot) -> tuple[Where | None, str | None]:
     return where, underline(view.text, start, end, first)
 
 
-def _first_line(view: View, declared: int) -> int:
+def first_line(view: View, declared: int) -> int:
     """The line of the file on which the view's text begins: where it is declared, or the next one on which its relations stand as they should."""
     lines = view.text.split("\n")
     scans = [(node.name, node.where) for node in walk(view.query) if isinstance(node, Scan) and node.where is not None]

@@ -6,6 +6,7 @@ import re
 
 from penstock.errors import EngineError, NameFault, PenstockError, PlanFault, SourceError, SyntaxFault, TypeFault, UserError, Where, underline
 from penstock.plan.declare import View
+from penstock.plan.findings import first_line
 
 _CONDITION = re.compile(r"^\[([A-Z0-9_]+)(?:\.[A-Z0-9_]+)*\]\s*")
 _KINDS: tuple[tuple[str, type[UserError]], ...] = (
@@ -87,8 +88,9 @@ def _place(error: Exception, view: View | None) -> tuple[Where | None, str | Non
     for fragment in _fragments(error):
         at = view.text.find(fragment) if fragment else -1
         if at >= 0:
-            line = view.where.line + view.text.count("\n", 0, at)
-            return Where(view.where.file, line), underline(view.text, at, at + len(fragment), view.where.line)
+            first = first_line(view, view.where.line)
+            line = first + view.text.count("\n", 0, at)
+            return Where(view.where.file, line), underline(view.text, at, at + len(fragment), first)
     return view.where, None
 
 
