@@ -23,6 +23,7 @@ RAW = "__raw"
 _REPLACED = "\ufffd"  # what a reader puts in the place of bytes that are not UTF-8
 _CSV = {"columnNameOfCorruptRecord": CORRUPT, "escape": '"'}
 _JSON = {"columnNameOfCorruptRecord": CORRUPT}
+_WHOLE_TIMES = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS]XXX"}  # Spark's own format ends at milliseconds
 
 
 class Described(Protocol):
@@ -87,7 +88,7 @@ def _judged(raw: DataFrame, spec: Described, ahead: FutureGuard) -> DataFrame:
     Where a reader could not fit a record every column is looked at, so that Spark reads all of them: a column that no view
     asks for must not hide that its value is wrong.
     """
-    as_json = F.to_json(F.struct(*_columns(spec.schema)))
+    as_json = F.to_json(F.struct(*_columns(spec.schema)), _WHOLE_TIMES)
     if CORRUPT not in raw.columns:
         reason = f"CASE {ahead.branch()} END" if ahead.event_time else "CAST(NULL AS STRING)"
         return raw.select(*_columns(spec.schema), *_letter(reason, as_json))
