@@ -1,0 +1,158 @@
+"""Records that do not decode: none stops a view, none is lost from sight, none costs a good one."""
+
+from __future__ import annotations
+
+import json
+import random
+import uuid
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from penstock.testing.trial import Trial
+
+BROKEN: list[tuple[bytes | None, str]] = [
+    (b'{"id": 1, "amount": 2', "not valid JSON"),
+    (b'{"id": "seven", "amount": 1}', "does not fit the declared types: id"),
+    (b"", "no value"),
+    (b'{"id": 1, "note": "\xff\xfe"}', "not valid UTF-8"),
+    (None, "no value"),
+]
+GOOD, BAD = 950, 50
+
+
+@pytest.fixture
+def topic(kafka: str) -> str:
+    """A topic of two partitions."""
+    name = uuid.uuid4().hex
+    admin = AdminClient({"bootstrap.servers": kafka})
+    admin.create_topics([NewTopic(name, num_partitions=2)])[name].result(30)
+    return name
+
+
+def filled(servers: str, topic: str) -> tuple[int, dict[tuple[int, int], str]]:
+    """950 good records and 50 broken ones in random order; the sum of the good amounts, and the broken ones by partition and offset."""
+    order = random.Random(7)
+    records: list[tuple[bytes | None, str | None]] = [
+        (json.dumps({"id": number, "amount": number % 9, "note": "tee ☕"}, ensure_ascii=False).encode(), None) for number in range(GOOD)
+    ]
+    records += [BROKEN[number % len(BROKEN)] for number in range(BAD)]
+    order.shuffle(records)
+    producer = Producer({"bootstrap.servers": servers})
+    places: dict[tuple[int, int], str] = {}
+    ends = [0, 0]
+    for value, reason in records:
+        partition = order.randrange(2)
+        producer.produce(topic, value, partition=partition)
+        if reason is not None:
+            places[partition, ends[partition]] = reason
+        ends[partition] += 1
+    assert producer.flush(60) == 0
+    return sum(number % 9 for number in range(GOOD)), places
+
+
+def test_a_topic_with_5_percent_broken_records_loses_no_good_one_and_every_broken_one_is_found_once(trial: Trial, kafka: str, topic: str) -> None:
+    """Three views read the stream; each has all the good records, and the broken ones are kept once, with offset and reason."""
+    total, places = filled(kafka, topic)
+    trial.write(
+        "app.sql",
+        f"""
+        CREATE STREAM orders (id INT, amount INT, note STRING) WITH (connector = 'kafka', servers = '{kafka}', topic = '{topic}', format = 'json');
+        CREATE MATERIALIZED VIEW copy AS SELECT id, note FROM orders;
+        CREATE MATERIALIZED VIEW sums AS SELECT sum(amount) AS total, count(*) AS n FROM orders;
+        CREATE MATERIALIZED VIEW ranked AS SELECT id, rank() OVER (ORDER BY amount DESC, id) AS place FROM orders;
+        """,
+    )
+    seen = trial.having(batch_rows_max="400").drain()
+    assert trial.rows("sums") == [{"total": total, "n": GOOD}]
+    copied = trial.rows("copy")
+    assert sorted(row["id"] for row in copied) == list(range(GOOD))
+    assert {row["note"] for row in copied} == {"tee ☕"}
+    assert len(trial.rows("ranked")) == GOOD
+    letters = trial.rows("orders__dead")
+    assert {(letter["position"]["partition"], letter["position"]["offset"]): letter["reason"] for letter in letters} == places
+    assert len(letters) == BAD
+    assert {letter["position"]["topic"] for letter in letters} == {topic}
+    assert sum(progress.dead for progress in seen.last.values()) == BAD
+    assert {letter["raw"] for letter in letters if "JSON" in letter["reason"]} == {'{"id": 1, "amount": 2'}
+    assert trial.batch("sums") == [{"total": total, "n": GOOD}]
+
+
+def test_a_broken_line_of_a_file_is_found_with_file_and_line(trial: Trial) -> None:
+    """The good lines around it are read, and the letter holds the line as it was."""
+    trial.write(
+        "app.sql",
+        """
+        CREATE STREAM orders (id INT, note STRING) WITH (connector = 'files', path = 'orders', format = 'json');
+        CREATE MATERIALIZED VIEW copy AS SELECT id, note FROM orders;
+        CREATE MATERIALIZED VIEW n AS SELECT count(*) AS n FROM orders;
+        """,
+    )
+    first = trial.feed_bytes("orders", b'{"id": 1, "note": "a"}\n{"id": 2, "note": \n{"id": 3, "note": "c"}\n')
+    second = trial.feed_bytes("orders", '{"id": 4, "note": "d"}\n{"id": 5}\n{"id": "sechs", "note": "größer"}\n'.encode())
+    trial.drain()
+    assert trial.rows("n") == [{"n": 4}]
+    letters = {(letter["position"]["file"], letter["position"]["line"]): letter for letter in trial.rows("orders__dead")}
+    assert set(letters) == {(str(first), 2), (str(second), 3)}
+    assert letters[str(first), 2]["raw"] == '{"id": 2, "note": '
+    assert letters[str(second), 3]["raw"] == '{"id": "sechs", "note": "größer"}'
+    assert letters[str(second), 3]["reason"] == "does not fit the declared types: id"
+
+
+def test_rows_dated_in_the_future_are_dead_letters_and_do_not_move_the_watermark(trial: Trial) -> None:
+    """Such a row would close every window at once; beyond `max_ahead` it is put aside and the rows after it still count."""
+    trial.write(
+        "app.sql",
+        """
+        CREATE STREAM seen (who STRING, at TIMESTAMP, WATERMARK FOR at AS at - INTERVAL 1 MINUTE)
+          WITH (connector = 'files', path = 'seen', format = 'json', max_ahead = '2 hours');
+        CREATE MATERIALIZED VIEW hourly AS SELECT window.start AS hour, count(*) AS n FROM seen GROUP BY window(at, '1 hour') EMIT ON WINDOW CLOSE;
+        """,
+    )
+    far = (datetime.now(UTC) + timedelta(hours=3)).isoformat()
+    trial.feed("seen", {"who": "ann", "at": "2024-05-01T10:10:00Z"}, {"who": "eve", "at": far})
+    trial.drain()
+    trial.feed("seen", {"who": "bob", "at": "2024-05-01T10:20:00Z"})
+    trial.drain()
+    trial.feed("seen", {"who": "ann", "at": "2024-05-01T12:10:00Z"})
+    seen = trial.drain()
+    assert trial.rows("hourly") == [{"hour": "2024-05-01T10:00:00Z", "n": 2}]
+    assert seen.last["hourly"].late == 0
+    (letter,) = trial.rows("seen__dead")
+    assert "beyond max_ahead 2 hours" in letter["reason"]
+    assert letter["position"]["line"] == 2
+    assert json.loads(letter["raw"])["who"] == "eve"
+
+
+def test_column_names_keep_their_case_and_text_outside_ascii_survives_in_good_and_broken_records(trial: Trial) -> None:
+    """`Größe` is not `größe`, and what is broken is shown as it came."""
+    trial.write(
+        "app.sql",
+        """
+        CREATE STREAM orders (`Größe` STRING, `Order Id` INT) WITH (connector = 'files', path = 'orders', format = 'json');
+        CREATE MATERIALIZED VIEW kept AS SELECT `Größe`, `Order Id` FROM orders;
+        """,
+    )
+    trial.feed("orders", {"Größe": "日本 🫖", "Order Id": 1}, {"größe": "klein", "Order Id": 2}, {"Größe": "übel", "Order Id": "drei"})
+    trial.drain()
+    assert trial.rows("kept") == [{"Größe": "日本 🫖", "Order Id": 1}, {"Größe": None, "Order Id": 2}]
+    (letter,) = trial.rows("orders__dead")
+    assert json.loads(letter["raw"]) == {"Größe": "übel", "Order Id": "drei"}
+
+
+def test_dead_letters_are_not_counted_again_by_a_view_that_is_rebuilt(trial: Trial) -> None:
+    """A record is one dead letter, however often and by however many views it is read."""
+    stream = "CREATE STREAM orders (id INT) WITH (connector = 'files', path = 'orders', format = 'json');"
+    trial.write("app.sql", stream + "CREATE MATERIALIZED VIEW n AS SELECT count(*) AS n FROM orders;")
+    trial.feed_bytes("orders", b'{"id": 1}\n{"id": \n')
+    trial.drain()
+    trial.write(
+        "app.sql", stream + "CREATE MATERIALIZED VIEW n AS SELECT count(id) AS n FROM orders; CREATE MATERIALIZED VIEW m AS SELECT id FROM orders;"
+    )
+    trial.feed_bytes("orders", b'{"id": 2}\nnothing\n')
+    trial.drain()
+    assert trial.rows("n") == [{"n": 2}]
+    assert [letter["raw"] for letter in trial.rows("orders__dead")] == ['{"id": ', "nothing"]
