@@ -8,8 +8,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 ARGS ?=
-# Parts without a JVM come first: they answer in seconds.
-TESTS = tests/unit $(filter-out tests/unit/ tests/__pycache__/,$(wildcard tests/*/)) $(wildcard tests/test_*.py)
+# Two processes, each with parts of its own; the tests of one file stay together and share them.
+WITH_PARTS = $(filter-out tests/unit/ tests/__pycache__/,$(wildcard tests/*/)) $(wildcard tests/test_*.py) -n 2 --dist loadfile
 
 apt_install := DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
 
@@ -27,8 +27,8 @@ demo: setup jars ## a living example on embedded parts; make demo ARGS="--second
 	@$(BIN)/penstock demo $(ARGS)
 
 .PHONY: test
-test: setup jars postgres check ## everything that proves Penstock: check, then all tests (under 20 minutes on 2 cores)
-	@$(BIN)/pytest $(TESTS) $(ARGS)
+test: setup jars postgres check unit archive ## everything that proves Penstock: check, then all tests (under 20 minutes on 2 cores)
+	@$(BIN)/pytest $(WITH_PARTS) $(ARGS)
 
 .PHONY: unit
 unit: setup ## the tests that need no JVM, in seconds
@@ -58,6 +58,10 @@ bench: setup jars ## benchmarks beside plain PySpark, in one run; make bench ARG
 chaos: setup jars postgres ## the tests that kill and resume
 	@$(BIN)/pytest tests/chaos $(ARGS)
 
+.PHONY: golden
+golden: setup jars ## every golden query live and over history, also those that `make test` leaves out
+	@PENSTOCK_GOLDEN=all $(BIN)/pytest tests/test_golden.py $(ARGS)
+
 .PHONY: setup
 setup: $(READY) ## the virtual environment, with every version pinned
 
@@ -76,6 +80,10 @@ java:
 .PHONY: jars
 jars: setup java ## the Kafka connector's jars, with their checksums
 	@$(BIN)/python -m penstock.spark.jars
+
+.PHONY: archive
+archive: jars ## the JVM's class-data archive, once: Spark then starts twice as fast
+	@$(BIN)/python -m penstock.spark.archive
 
 .PHONY: postgres
 postgres:

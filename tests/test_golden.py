@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 QUERIES = Path(__file__).parent / "queries"
 CASES = golden.cases(QUERIES)
+EVERYDAY = [case for case in CASES if case.everyday or os.environ.get("PENSTOCK_GOLDEN") == "all"]
 SMALL = {"master": "local[2]", "driver_memory": "2g", "shuffle_partitions": "2", "batch_files_max": "1"}
 WITHOUT_CUT = ("stateless", "incremental")
 
@@ -31,8 +33,8 @@ def each_case() -> pytest.MarkDecorator:
 
 
 def test_there_are_enough_queries_and_enough_of_them_are_cut() -> None:
-    assert len(CASES) >= 80
-    assert sum(case.cut for case in CASES) >= 25
+    assert len(EVERYDAY) >= 80
+    assert sum(case.cut for case in EVERYDAY) >= 25
     assert {path.stem for path in (QUERIES / "expected").iterdir()} == {case.name for case in CASES}
     assert {path.stem for path in (QUERIES / "duckdb").iterdir()} == {case.name for case in CASES}
 
@@ -162,7 +164,7 @@ def runs(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: 
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("mode", ["batch", "live"])
-@each_case()
+@pytest.mark.parametrize("case", EVERYDAY, ids=[case.name for case in EVERYDAY])
 def test_view_holds_what_is_expected(mode: str, case: Case, runs: Runs) -> None:
     answer = runs.answer(mode, case)
     difference = golden.compare(case.expected, answer.rows)

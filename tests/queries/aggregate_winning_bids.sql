@@ -1,6 +1,7 @@
 -- view: aggregate_winning_bids
 -- uses: bids, auctions
 -- cut: yes
+-- run: make golden
 -- says: The mean final price by category: a join, a maximum, an average.
 CREATE MATERIALIZED VIEW aggregate_winning_bids AS
 SELECT category, avg(final) AS mean_final, count(*) AS sold FROM (

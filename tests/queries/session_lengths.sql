@@ -1,6 +1,7 @@
 -- view: session_lengths
 -- uses: visits
 -- cut: yes
+-- run: make golden
 -- says: An aggregate over sessions: how long they last.
 CREATE MATERIALIZED VIEW session_lengths AS
 SELECT visitor, count(*) AS sessions, max(n) AS longest, sum(seconds) AS seconds FROM (

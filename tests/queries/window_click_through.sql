@@ -1,6 +1,7 @@
 -- view: window_click_through
 -- uses: searches, clicks
 -- cut: yes
+-- run: make golden
 -- says: An aggregate of one stream joined with an aggregate of another, by window.
 CREATE MATERIALIZED VIEW window_click_through AS
 SELECT s.since, s.n AS searches, coalesce(c.n, 0) AS clicks

@@ -1,6 +1,7 @@
 -- view: window_flink_tumble_close
 -- uses: bids
 -- cut: no
+-- run: make golden
 -- says: Flink's TUMBLE, given out on close.
 CREATE MATERIALIZED VIEW window_flink_tumble_close AS
 SELECT window_start, window_end, count(*) AS n

@@ -47,4 +47,3 @@ def help_of(program: typer.Typer, verb: tuple[str, ...]) -> str:
     printed = CliRunner().invoke(program, [*verb, "--help"], prog_name="penstock", env={"COLUMNS": "100", "NO_COLOR": "1"}, terminal_width=100)
     text, _, _ = printed.output.partition("Exit codes:")
     return text.rstrip() + "\n"
-

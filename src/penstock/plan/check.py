@@ -70,6 +70,9 @@ def raise_first(findings: Sequence[Finding]) -> None:
 
 
 def _reserved(name: str, entry: Declaration) -> Iterator[Finding]:
+    if name.startswith(".") or any(mark in "/\\:\0\n" for mark in name):
+        hint = "a name becomes a folder: letters, digits, `_`, `-` and spaces are safe"
+        yield Finding(ERROR, "NameFault", f"`{name}` cannot be a name", entry.where, hint=hint)
     if name.startswith("__") or name.lower().endswith(_RESERVED_ENDINGS):
         hint = f"names that begin with __ or end with {', '.join(_RESERVED_ENDINGS)} belong to Penstock"
         yield Finding(ERROR, "NameFault", f"`{name}` is a reserved name", entry.where, hint=hint)

@@ -11,7 +11,7 @@ from penstock.plan.names import Names
 from penstock.plan.nodes import Aggregate, Distinct, Filter, Join, Node, Opaque, Union, names_read, walk
 from penstock.plan.resolve import Relation
 from penstock.plan.shape import window_of
-from penstock.plan.terms import grouping_expressions
+from penstock.plan.terms import bounds_time, grouping_expressions
 from penstock.plan.types import fields_of
 from penstock.plan.watermarks import scoped
 from penstock.schema import family
@@ -74,7 +74,7 @@ def _join(view: View, node: Join, entries: Mapping[str, Declaration]) -> Iterato
         return
     times = [stream.event_time for stream in (*left, *right)]
     conditions = [node.on or "", *(part.condition for part in walk(view.query) if isinstance(part, Filter))]
-    if all(times) and any(_bounds_time(text, {str(time).lower() for time in times}) for text in conditions):
+    if all(times) and any(bounds_time(text, {str(time).lower() for time in times}) for text in conditions):
         return
     names = f"`{left[0].name}` and `{right[0].name}`"
     hint = "declare the event time of both, and bound it: ... AND b.at BETWEEN a.at AND a.at + INTERVAL 1 HOUR"
@@ -101,17 +101,10 @@ def _is_time(output: Relation, stream: Stream) -> bool:
 
 def _bounded(group: str, below: Node, entries: Mapping[str, Declaration]) -> bool:
     """Whether a group takes its values from a table, which has an end, or is a constant."""
-    tables = [entries.get(name.lower()) for name in names_read(below)]
+    tables = [entries.get(name) for name in names_read(below)]
     known = {name.lower() for table in tables if isinstance(table, Table) for name in table.schema.names}
     streamed = {name.lower() for entry in tables if isinstance(entry, Stream) for name in entry.schema.names}
     return all(ref.name.lower() in known - streamed for ref in reread.column_refs(group))
-
-
-def _bounds_time(text: str, times: set[str]) -> bool:
-    """Whether a condition compares event times other than by equality alone."""
-    refs = [ref for ref in reread.column_refs(text) if ref.name.lower() in times]
-    compares = any(mark in text for mark in ("<", ">")) or "between" in text.lower()
-    return len(refs) >= 2 and compares
 
 
 def _streams(node: Node, entries: Mapping[str, Declaration]) -> list[Stream]:

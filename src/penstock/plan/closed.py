@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from penstock.eventtime import delay
 from penstock.plan.declare import Stream
-from penstock.plan.nodes import Aggregate, Item, Node, Scan, names_read, rebuild
+from penstock.plan.nodes import Aggregate, Item, Node, Scan, names_read, quoted, rebuild
 from penstock.plan.shape import window_of
 
 
@@ -33,5 +34,6 @@ def only_closed(node: Node, streams: dict[str, Stream]) -> Node:
 
 
 def _watermark(stream: Stream) -> Node:
-    text = f"date_trunc('MILLISECOND', max(`{stream.event_time}`)) - INTERVAL '{stream.lateness or '0 seconds'}'"
+    late = delay(stream.lateness or "0 seconds")
+    text = f"timestampadd(MICROSECOND, -{late}L, date_trunc('MILLISECOND', max({quoted(stream.event_time or '')})))"
     return Aggregate(Scan(stream.name), (), (Item(text, "watermark"),))

@@ -16,9 +16,27 @@ from enum import Enum
 from penstock.plan import scalar, terms
 from penstock.plan.closed import only_closed
 from penstock.plan.declare import Declaration, Emit, Stream, View
-from penstock.plan.nodes import Aggregate, Alias, Distinct, Filter, Item, Node, Order, Project, Scan, children, names_read, rebuild, walk
+from penstock.plan.nodes import (
+    Aggregate,
+    Alias,
+    Distinct,
+    Filter,
+    Item,
+    Join,
+    Node,
+    Opaque,
+    Order,
+    Project,
+    Scan,
+    children,
+    names_read,
+    quoted,
+    rebuild,
+    walk,
+)
 from penstock.plan.rewrite import rewrite
 from penstock.plan.shape import Shapes, window_of
+from penstock.plan.text import sql
 from penstock.plan.watermarks import scoped
 
 KEPT = "__kept"
@@ -81,9 +99,23 @@ def inlined(node: Node, declared: Mapping[str, Declaration], stop: Callable[[Vie
         if isinstance(part, Alias) and isinstance(part.input, Scan):
             inner = expand(part.input)
             return replace(part, input=inner.input if isinstance(inner, Alias) else inner)
+        if isinstance(part, Opaque):
+            views = [entry for name in part.names if isinstance(entry := declared.get(name), View) and not stop(entry)]
+            return _with_views(part, {view.name: meaning(view, declared, stop) for view in views})
         return rebuild(part, expand)
 
     return expand(node)
+
+
+def _with_views(node: Opaque, views: Mapping[str, Node]) -> Opaque:
+    """SQL that is not looked into, with the views it names defined in front of it."""
+    if not views:
+        return node
+    definitions = ", ".join(f"{quoted(name)} AS ({sql(plan)})" for name, plan in views.items())
+    head, _, rest = node.sql.lstrip().partition(" ")
+    text = f"WITH {definitions}, {rest}" if head.lower() == "with" else f"WITH {definitions} {node.sql}"
+    names = [name for name in node.names if name not in views] + [name for plan in views.values() for name in names_read(plan)]
+    return replace(node, sql=text, names=tuple(dict.fromkeys(names)))
 
 
 def meaning(view: View, declared: Mapping[str, Declaration], stop: Callable[[View], bool] = lambda view: False) -> Node:
@@ -166,7 +198,7 @@ class _Cutter:
             case Filter(subs=()):
                 return self._row_wise_over(node.input, on_close)
             case Project(subs=(), input=input_) if input_ is not None:
-                plain = not any(scalar.has_window_function(item.text) for item in node.items)
+                plain = not any(scalar.has_window_function(item.text) or terms.gives_many_rows(item.text) for item in node.items)
                 return self._row_wise_over(input_, on_close) if plain else None
             case _:
                 return None
@@ -179,6 +211,8 @@ class _Cutter:
         lower = lowers[0]
         if isinstance(lower, Aggregate):
             return self._kept_aggregate(rewritten, lower, on_close)
+        if on_close or not isinstance(lower, Distinct | Project):
+            return Cut(Strategy.RECOMPUTE, "its windows are closed by the whole plan" if on_close else "its columns have no names of their own", plan)
         upper = _above(rewritten, lower, ())
         if isinstance(lower, Distinct):
             return Cut(Strategy.KEPT, "cut above the distinct rows", lower, "update", ALL_COLUMNS, upper)
@@ -220,10 +254,9 @@ class _Cutter:
 
     def _bounded_by_time(self, join: Node) -> bool:
         times = {entry.event_time.lower() for entry in self._declared.values() if isinstance(entry, Stream) and entry.event_time}
-        conditions = [part.on or "" for part in walk(join) if hasattr(part, "on")]
+        conditions = [part.on for part in walk(join) if isinstance(part, Join) and part.on]
         conditions += [part.condition for part in walk(join) if isinstance(part, Filter)]
-        named = {ref.name.lower() for text in conditions for ref in scalar.column_refs(text)}
-        return bool(times & named)
+        return any(terms.bounds_time(text, times) for condition in conditions for text in terms.conjuncts(condition))
 
 
 def hidden_keys(node: Aggregate) -> tuple[Item, ...]:
@@ -257,11 +290,13 @@ def _flagged(node: Node, aggregate: Aggregate) -> Node:
             case Filter():
                 inner, carried = build(part.input, depth + 1)
                 name = f"{KEEP}{depth}"
-                return Project(inner, (Item("*"), Item(f"coalesce({part.condition}, false)", name)), where=part.where), (*carried, name)
+                flagged: Node = Project(inner, (Item("*"), Item(f"coalesce({part.condition}, false)", name)), where=part.where)
+                called = _called(part.input)
+                return Alias(flagged, called) if called else flagged, (*carried, name)
             case Project(input=input_) if input_ is not None:
                 inner, carried = build(input_, depth + 1)
-                stars = any(item.text.rstrip().endswith("*") for item in part.items)
-                extra = () if stars else tuple(Item(name, name) for name in carried)
+                given = [star for item in part.items if (star := terms.star(item)) is not None and star.qualifier in (None, _called(input_, True))]
+                extra = () if given else tuple(Item(name, name) for name in carried)
                 return replace(part, input=inner, items=(*part.items, *extra)), carried
             case _:
                 raise AssertionError(f"not row-wise: {type(part).__name__}")
@@ -269,23 +304,36 @@ def _flagged(node: Node, aggregate: Aggregate) -> Node:
     return build(node, 1)[0]
 
 
+def _called(node: Node, lower: bool = False) -> str | None:
+    """The name by which the columns of a relation may be qualified."""
+    while isinstance(node, Filter):
+        node = node.input
+    name = node.name if isinstance(node, Alias | Scan) else None
+    return name.lower() if name and lower else name
+
+
 def result_key(plan: Node) -> tuple[str, ...] | None:
     """The columns of the result that identify its rows: the groups of an aggregate, where all of them reach the result."""
     part: Node | None = plan
     while isinstance(part, Filter | Project | Order) or (isinstance(part, Alias) and not part.columns):
+        if isinstance(part, Project) and any(terms.gives_many_rows(item.text) for item in part.items):
+            return None
         part = part.input
     if isinstance(part, Distinct) and part is plan:
         return ALL_COLUMNS
     if not isinstance(part, Aggregate) or (part.grouping is not None and not terms.is_group_by_all(part)):
         return None
+    if any(terms.gives_many_rows(item.text) for item in part.items):
+        return None
     names = _passed_names(plan, part)
     found: list[str] = []
     for group in terms.grouping_expressions(part):
-        name = next((name for name, text in names.items() if terms.is_group(text, group)), None)
-        if name is None:
+        exact = [name for name, text in names.items() if scalar.same(text, group)]
+        near = [name for name, text in names.items() if terms.is_group(text, group)]
+        if not near:
             return None
-        found.append(name)
-    return tuple(found)
+        found.append((exact or near)[0])
+    return tuple(found) if len(set(found)) == len(found) else None
 
 
 def _passed_names(node: Node, aggregate: Aggregate) -> dict[str, str]:
@@ -299,8 +347,9 @@ def _passed_names(node: Node, aggregate: Aggregate) -> dict[str, str]:
             below = _passed_names(input_, aggregate)
             passed: dict[str, str] = {}
             for item in node.items:
-                if item.text.rstrip().endswith("*"):
-                    passed.update(below)
+                star = terms.star(item)
+                if star is not None and star.qualifier in (None, _called(input_, True)):
+                    passed.update({name: text for name, text in below.items() if name.lower() not in star.left_out})
                 plain = scalar.output_name(item.text)
                 match_ = next((name for name in below if plain and name.lower() == plain.lower()), None)
                 if match_ is not None:
@@ -341,7 +390,8 @@ def _above(plan: Node, lower: Node, hidden: tuple[Item, ...]) -> Node:
             keys = []
             for key in part.keys:
                 text, direction = terms.sort_direction(key)
-                keys.append(f"{moved[text]} {direction}".strip() if text in moved else key)
+                shown = moved.get(text) or (quoted(scalar.output_name(text) or "") if scalar.output_name(text) else text)
+                keys.append(f"{shown} {direction}".strip())
             return replace(part, input=swap(part.input), keys=tuple(keys))
         return rebuild(part, swap)
 

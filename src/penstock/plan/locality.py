@@ -86,13 +86,16 @@ class _Locality:
     def _items(self, items: tuple[Item, ...], below: tuple[_Passed, ...]) -> tuple[_Passed, ...]:
         passed: list[_Passed] = []
         for item in items:
-            words = item.text.split("*")[0].strip().rstrip(".").strip("`").lower()
-            if item.text.lstrip().startswith("*") or (item.text.rstrip().endswith(".*") and words.isidentifier()):
-                passed += [replace(column, qualifier=None) for column in below if words in ("", (column.qualifier or "").lower())]
+            star = terms.star(item)
+            if star is not None:
+                kept = [column for column in below if star.qualifier in (None, (column.qualifier or "").lower())]
+                passed += [replace(column, qualifier=None) for column in kept if column.name.lower() not in star.left_out]
                 continue
             column = _find(item.text, below)
+            name = item.name or (column.name if column is not None else "")
+            passed = [entry for entry in passed if entry.name.lower() != name.lower()]
             if column is not None:
-                passed.append(_Passed(None, item.name or column.name, column.source))
+                passed.append(_Passed(None, name, column.source))
         return tuple(passed)
 
     def _join(self, node: Join) -> tuple[_Passed, ...]:

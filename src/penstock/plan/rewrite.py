@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from penstock.plan import scalar, terms
-from penstock.plan.nodes import Aggregate, Filter, Item, Node, Project, rebuild
+from penstock.plan.nodes import Aggregate, Filter, Item, Node, Order, Project, rebuild
 
 # How partial results of a finer grouping are combined; what is not here has no exact combination for every type.
 _COMBINE = {
@@ -25,12 +26,11 @@ def split_analytic(node: Node) -> Node:
     """`rank() OVER (ORDER BY sum(x))` beside GROUP BY becomes a projection over the plain aggregate."""
     if not isinstance(node, Aggregate) or node.grouping is not None:
         return node
-    texts = [item.text for item in node.items]
-    if not any(scalar.has_window_function(text) for text in texts):
+    if not any(scalar.has_window_function(item.text) for item in node.items) or not _all_named(node):
         return node
     split = _Split(node.groups)
-    items = tuple(Item(split.lift(item.text), item.name or scalar.output_name(item.text) or item.text) for item in node.items)
-    having = None if node.having is None else split.lift(node.having)
+    items = tuple(Item(split.lift(item.text), terms.item_name(item)) for item in node.items)
+    having = None if node.having is None else split.lift(terms.unaliased(node.having, node.items))
     inner: Node = Aggregate(node.input, node.groups, split.items(), subs=node.subs, where=node.where)
     if having is not None:
         inner = Filter(inner, having, subs=node.subs, where=node.where)
@@ -45,13 +45,39 @@ def split_distinct(node: Node) -> Node:
     found = [call for text in texts for call in scalar.aggregate_calls(text)]
     if not any(call.distinct for call in found) or any(scalar.has_window_function(text) for text in texts):
         return node
-    if not all(call.distinct or call.name in _COMBINE for call in found):
+    if not _all_named(node) or not all(call.distinct or call.name.lower() in _COMBINE for call in found):
+        return node
+    if any((window := scalar.window_call(group)) is not None and window.kind == "session" for group in node.groups):
+        return node  # a finer grouping would make other sessions
+    if any(call.distinct and terms.has_clause(text, call) for text in texts for call in scalar.aggregate_calls(text)):
         return node
     split = _Split(node.groups, distinct=True)
-    items = tuple(Item(split.lift(item.text), item.name or scalar.output_name(item.text) or item.text) for item in node.items)
-    having = None if node.having is None else split.lift(node.having)
+    items = tuple(Item(split.lift(item.text), terms.item_name(item)) for item in node.items)
+    having = None if node.having is None else split.lift(terms.unaliased(node.having, node.items))
     inner = Aggregate(node.input, (*node.groups, *split.arguments), split.items(), where=node.where)
     return Aggregate(inner, split.group_names(), items, having, where=node.where)
+
+
+def carry_sort_keys(node: Node) -> Node:
+    """Sort keys above an aggregate that will be split become columns of it, for they are said in its own terms."""
+    if not isinstance(node, Order) or not isinstance(node.input, Aggregate) or split_distinct(split_analytic(node.input)) is node.input:
+        return node
+    below = node.input
+    names = {terms.item_name(item).lower() for item in below.items}
+    keys, carried = [], []
+    for index, key in enumerate(node.keys):
+        text, direction = terms.sort_direction(key)
+        if text.isdigit() or text.lower().strip("`") in names:
+            keys.append(key)
+            continue
+        carried.append(Item(terms.unaliased(text, below.items), f"__s{index}"))
+        keys.append(f"__s{index} {direction}".strip())
+    return replace(node, input=replace(below, items=(*below.items, *carried)), keys=tuple(keys)) if carried else node
+
+
+def _all_named(node: Aggregate) -> bool:
+    """A column that only Spark can name must not be renamed by a rewrite."""
+    return all(terms.item_name(item) for item in node.items)
 
 
 RULES: tuple[Callable[[Node], Node], ...] = (split_analytic, split_distinct)
@@ -59,7 +85,7 @@ RULES: tuple[Callable[[Node], Node], ...] = (split_analytic, split_distinct)
 
 def rewrite(node: Node) -> Node:
     """The plan after every rule was applied everywhere, from the leaves up."""
-    node = rebuild(node, rewrite)
+    node = rebuild(carry_sort_keys(node), rewrite)
     for rule in RULES:
         changed = rule(node)
         if changed is not node:
@@ -110,8 +136,8 @@ class _Split:
         name = f"__a{self._calls.index(text)}"
         if not self._distinct:
             return name
-        combined = f"{_COMBINE[call.name]}({name})"
-        return f"coalesce({combined}, 0)" if call.name in ("count", "count_if") else combined
+        combined = f"{_COMBINE[call.name.lower()]}({name})"
+        return f"coalesce({combined}, 0)" if call.name.lower() in ("count", "count_if") else combined
 
     def _distinct_call(self, text: str, call: scalar.Call) -> str:
         names = []

@@ -85,6 +85,8 @@ class Shapes:
         if not isinstance(node, Aggregate) or not self._static_subs(node):
             return False
         texts = [item.text for item in node.items] + ([node.having] if node.having else [])
+        if any(terms.gives_many_rows(text) for text in texts):
+            return False
         if any(scalar.has_window_function(text) or any(call.distinct for call in scalar.aggregate_calls(text)) for text in texts):
             return False
         window = window_of(node)
@@ -114,7 +116,7 @@ def equates_columns(node: Join) -> bool:
         sides = terms.equality(conjunct)
         if sides is None:
             continue
-        left, right = (scalar.column_refs(side) for side in sides)
-        if left and right and {ref.qualifier for ref in left} != {ref.qualifier for ref in right}:
+        left, right = ({ref.qualifier for ref in scalar.column_refs(side)} for side in sides)
+        if len(left) == len(right) == 1 and left != right and None not in left | right:
             return True
     return False

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
 from penstock.plan import scalar
 from penstock.plan.grammar import Token, matching, tokens
 from penstock.plan.nodes import Aggregate, Item, quoted
 
 _SETS = ("rollup", "cube", "sets")
+_WITH_SETS = re.compile(r"\s+with\s+(rollup|cube)\s*$", re.IGNORECASE)
 
 
 def conjuncts(text: str) -> list[str]:
@@ -30,12 +35,26 @@ def conjuncts(text: str) -> list[str]:
 
 
 def equality(text: str) -> tuple[str, str] | None:
-    """The two sides of `a = b`; None where the text is anything else."""
-    marks = [token for token in tokens(text) if token.kind == "op" and token.text in ("=", "==", "<=>")]
-    compared = any(token.kind == "op" and token.text in ("<", ">", "<=", ">=", "!=", "<>") for token in tokens(text))
-    if len(marks) != 1 or compared:
+    """The two sides of `a = b`, brackets around it taken off; None where the text is anything else."""
+    text = _unwrapped(text)
+    depth, marks, other = 0, [], False
+    for token in tokens(text):
+        depth += (token.text in "([") - (token.text in ")]") if token.kind == "op" else 0
+        if depth == 0 and token.kind == "op" and token.text in ("=", "==", "<=>"):
+            marks.append(token)
+        elif depth == 0 and (token.is_word("or", "not", "and", "between", "case") or token.text in ("<", ">", "<=", ">=", "!=", "<>")):
+            other = True
+    if len(marks) != 1 or other:
         return None
     return text[: marks[0].start].strip(), text[marks[0].end :].strip()
+
+
+def _unwrapped(text: str) -> str:
+    found = tokens(text)
+    while len(found) > 2 and found[0].text == "(" and matching(found, 0) == len(found) - 1:
+        text = text[found[0].end : found[-1].start]
+        found = tokens(text)
+    return text.strip()
 
 
 def _words(text: str) -> list[str]:
@@ -47,31 +66,40 @@ def _word(token: Token) -> str:
 
 
 def occurrences(text: str, expression: str) -> list[tuple[int, int]]:
-    """Where `expression` stands in `text`, word for word; a column is also found with or without its qualifier.
+    """Where `expression` stands in `text`: a column by its name, with or without its qualifier; anything else word for word.
 
     A time window is found by its call and by the column name that Spark gives it.
     """
-    found = tokens(text)
     window = scalar.window_call(expression)
-    forms = [_words(expression)]
-    plain = scalar.output_name(expression)
-    if window is not None:
-        forms.append(["session_window" if window.kind == "session" else "window"])
-    elif plain is not None:
-        forms.append([plain.lower()])
+    if window is None and scalar.output_name(expression) is not None:
+        return _mentions(text, tuple(part.lower() for part in scalar.column_refs(expression)[0].parts))
+    form, found = _words(expression), tokens(text)
     spans: list[tuple[int, int]] = []
-    for form in sorted(forms, key=len, reverse=True):
-        for at in range(len(found) - len(form) + 1):
-            window_tokens = found[at : at + len(form)]
-            start, end = window_tokens[0].start, window_tokens[-1].end
-            if [_word(token) for token in window_tokens] != form or any(start < done[1] and done[0] < end for done in spans):
-                continue
-            called = at + len(form) < len(found) and found[at + len(form)].text == "("
-            field = at > 0 and found[at - 1].text == "."
-            if len(form) == 1 and plain is not None and field and at > 1 and found[at - 2].is_name:
-                start, field = found[at - 2].start, False
-            if not called and not field:
-                spans.append((start, end))
+    for at in range(len(found) - len(form) + 1):
+        start, end = found[at].start, found[at + len(form) - 1].end
+        if [_word(token) for token in found[at : at + len(form)]] == form and not any(start < done[1] and done[0] < end for done in spans):
+            spans.append((start, end))
+    if window is not None:
+        name = "session_window" if window.kind == "session" else "window"
+        spans += [(start, end) for start, end in _mentions(text, (name,)) if not any(low <= start and end <= high for low, high in spans)]
+    return spans
+
+
+def _mentions(text: str, column: tuple[str, ...]) -> list[tuple[int, int]]:
+    """Where the column of these name parts is meant: `a.x` by `a.x` and `x`, never by `b.x`; `x` by `x` and by `a.x`."""
+    spans: list[tuple[int, int]] = []
+    for ref in scalar.column_refs(text):
+        parts = tuple(part.lower() for part in ref.parts)
+        if parts[: len(column)] == column:
+            length = len(column)
+        elif len(column) == 2 and parts[0] == column[1]:
+            length = 1
+        elif len(column) == 1 and len(parts) > 1 and parts[1] == column[0]:
+            length = 2
+        else:
+            continue
+        names = [token for token in tokens(text) if token.start >= ref.start and token.is_name][:length]
+        spans.append((ref.start, names[-1].end))
     return spans
 
 
@@ -99,6 +127,7 @@ def grouping_expressions(node: Aggregate) -> tuple[str, ...]:
 def _inside_sets(text: str) -> list[str]:
     """The plain expressions of a grouping text, brackets of sets taken off."""
     result: list[str] = []
+    text = _WITH_SETS.sub("", text)
     for part in scalar.split_top(text, ","):
         found = tokens(part)
         heads = [index for index, token in enumerate(found) if token.text == "("]
@@ -122,8 +151,44 @@ def is_group(text: str, group: str) -> bool:
     window = scalar.window_call(group)
     if window is not None:
         return text.strip().lower() == ("session_window" if window.kind == "session" else "window")
-    left, right = scalar.output_name(text), scalar.output_name(group)
-    return left is not None and right is not None and left.lower() == right.lower()
+    if scalar.output_name(text) is None or scalar.output_name(group) is None:
+        return False
+    left, right = (tuple(part.lower() for part in scalar.column_refs(each)[0].parts) for each in (text, group))
+    return left[-1] == right[-1] and min(len(left), len(right)) == 1
+
+
+@dataclass(frozen=True)
+class Star:
+    """`*` or `t.*`, with the columns that EXCEPT leaves out (in lower case)."""
+
+    qualifier: str | None
+    left_out: frozenset[str]
+
+
+def star(item: Item) -> Star | None:
+    """The star that an item is; None where it is an expression."""
+    found = tokens(item.text)
+    at = 0 if found and found[0].text == "*" else 2 if len(found) > 2 and found[0].is_name and found[1].text == "." and found[2].text == "*" else -1
+    if at < 0 or (len(found) > at + 1 and not found[at + 1].is_word("except")):
+        return None
+    return Star(found[0].value.lower() if at else None, frozenset(token.value.lower() for token in found[at + 2 :] if token.is_name))
+
+
+_GENERATORS = frozenset(
+    ("explode", "explode_outer", "posexplode", "posexplode_outer", "inline", "inline_outer", "stack", "json_tuple", "variant_explode")
+)
+
+
+def gives_many_rows(text: str) -> bool:
+    """True where an item makes several rows of one."""
+    return any(call.name.lower() in _GENERATORS for call in scalar.calls(text))
+
+
+def has_clause(text: str, call: scalar.Call) -> bool:
+    """True where FILTER (...) or WITHIN GROUP (...) follows the call's bracket."""
+    found = tokens(text[call.start : call.end])
+    opening = next(index for index, token in enumerate(found) if token.text == "(")
+    return matching(found, opening) != len(found) - 1
 
 
 def unaliased(text: str, items: tuple[Item, ...]) -> str:
@@ -149,3 +214,9 @@ def sort_direction(key: str) -> tuple[str, str]:
         if token.is_word("asc", "desc", "nulls") and all(part.is_word("asc", "desc", "nulls", "first", "last") for part in tail):
             return key[: token.start].strip(), key[token.start :].strip()
     return key.strip(), ""
+
+
+def bounds_time(text: str, times: Collection[str]) -> bool:
+    """Whether a condition holds one event time against another, other than by equality alone."""
+    refs = {ref.parts for ref in scalar.column_refs(text) if ref.name.lower() in times}
+    return len(refs) >= 2 and any(token.text in ("<", ">", "<=", ">=") or token.is_word("between") for token in tokens(text))

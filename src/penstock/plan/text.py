@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from penstock.plan import scalar
+from penstock.plan.grammar import tokens
 from penstock.plan.nodes import (
     Aggregate,
     Alias,
@@ -145,7 +147,9 @@ def _relation(node: Node) -> str:
             return quoted(node.name)
         case Alias():
             columns = f"({', '.join(quoted(name) for name in node.columns)})" if node.columns else ""
-            return f"{_relation(node.input)} AS {quoted(node.name)}{columns}"
+            inner = _relation(node.input)
+            inner = f"(SELECT * FROM {inner})" if isinstance(node.input, Alias | Join | Generate) else inner
+            return f"{inner} AS {quoted(node.name)}{columns}"
         case Join():
             return _join(node)
         case Generate():
@@ -165,9 +169,11 @@ def _join(node: Join) -> str:
 
 
 def _filled(text: str, subs: tuple[Node, ...]) -> str:
-    for index, plan in enumerate(subs):
-        text = text.replace(f"__sub_{index}__", sql(plan))
-    return text
+    if not subs:
+        return text
+    plans = {f"__sub_{index}__": plan for index, plan in enumerate(subs)}
+    named = [token for token in tokens(text) if token.kind == "word" and token.text in plans]
+    return scalar.substitute(text, [(token.start, token.end, sql(plans[token.text])) for token in named])
 
 
 def _filled_item(item: Item, subs: tuple[Node, ...]) -> Item:

@@ -6,10 +6,11 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from penstock.plan.cut import ALL_COLUMNS, Cut, Strategy, cut
-from penstock.plan.declare import Declared, Emit, Secret, Sink, Stream, View
-from penstock.plan.nodes import Scan, walk
+from penstock.plan.cut import ALL_COLUMNS, Cut, cut
+from penstock.plan.declare import Declared, Emit, Secret, Sink, Stream, Table, View
+from penstock.plan.nodes import names_read
 from penstock.plan.text import sql
+from penstock.plan.watermarks import scoped
 
 
 @dataclass(frozen=True)
@@ -98,11 +99,14 @@ def _fingerprint(members: list[Member], declared: Declared) -> str:
     for member in members:
         parts += [member.name, member.cut.strategy.value, sql(member.cut.lower), member.cut.mode, member.view.emit.value, str(member.stored)]
         parts += [sql(member.cut.upper) if member.cut.upper else ""]
-        for scan in walk(member.cut.lower):
-            source = declared.declarations.get(scan.name) if isinstance(scan, Scan) else None
-            if isinstance(source, Stream):
+        seen = scoped(member.view, declared.declarations)
+        for name in dict.fromkeys((*names_read(member.cut.lower), *(names_read(member.cut.upper) if member.cut.upper else ()))):
+            source = seen.get(name)
+            if isinstance(source, Stream | Table):
                 options = sorted((key, value.name if isinstance(value, Secret) else str(value)) for key, value in source.options.items())
-                parts += [source.name, source.schema.ddl, str(source.event_time), str(source.lateness), str(options)]
+                parts += [source.name, source.schema.ddl, str(options)]
+            if isinstance(source, Stream):
+                parts += [str(source.event_time), str(source.lateness)]
     return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:16]
 
 
@@ -111,7 +115,3 @@ def outputs(member: Member) -> str:
     if member.view.emit is Emit.COMPLETE:
         return "complete"
     return "append" if member.append_only else "update"
-
-
-def recomputed(member: Member) -> bool:
-    return member.cut.strategy is Strategy.RECOMPUTE

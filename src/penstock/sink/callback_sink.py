@@ -57,6 +57,10 @@ class CallbackSink:
 
 def _load(spec: SinkSpec) -> Callback:
     module_name, function_name = spec.options["callback"].split(":")
+    if not all(part.isidentifier() for part in (*module_name.split("."), function_name)):
+        raise AppFault(
+            f"sink `{spec.name}`: `{module_name}:{function_name}` is not the name of a function", hint="write callback = 'module:function'"
+        )
     path = spec.folder.joinpath(*module_name.split(".")).with_suffix(".py")
     if not path.is_file():
         raise AppFault(f"sink `{spec.name}`: there is no file {path.name} for the callback `{module_name}:{function_name}`", hint=f"write {path}")

@@ -100,6 +100,13 @@ class _PostgresDatabase:
             source = sql.SQL("(SELECT id, row::jsonb AS row FROM penstock.penstock_rows WHERE view = {} OFFSET 0) line").format(sql.Literal(view))
             session.connection.execute(sql.SQL("CREATE VIEW {} AS SELECT {} FROM {} ORDER BY id").format(name, sql.SQL(", ").join(listed), source))
 
+    def _spare(self) -> Connection | None:
+        """A connection that is idle; another thread may take the last one first."""
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return None
+
     def close(self) -> None:
         while self._idle:
             self._idle.pop().close()
@@ -108,7 +115,7 @@ class _PostgresDatabase:
     def _connection(self) -> Iterator[Connection]:
         """An idle connection or a new one; one that failed is not used again."""
         with self._server.reported("using the results store"):
-            connection = self._idle.pop() if self._idle else self._connect()
+            connection = self._spare() or self._connect()
             try:
                 yield connection
             except psycopg.Error:

@@ -146,12 +146,12 @@ class RelationalStore:
 
     def add_dead(self, stream: str, rows: Iterable[tuple[str, str, bytes, str]]) -> int:
         with self._database.writing() as session:
-            session.run("DELETE FROM dead_batch")
+            session.run("DELETE FROM penstock_dead_batch")
             columns = ("n", "position", "reason", "raw", "seen_at")
-            session.load("dead_batch", columns, ((n, where, _printable(why), raw, at) for n, (where, why, raw, at) in enumerate(rows)))
+            session.load("penstock_dead_batch", columns, ((n, where, _printable(why), raw, at) for n, (where, why, raw, at) in enumerate(rows)))
             return session.run(
                 "INSERT INTO penstock_dead (stream, position, reason, raw, seen_at)"
-                " SELECT ?, position, reason, raw, seen_at FROM dead_batch WHERE true ORDER BY n ON CONFLICT DO NOTHING",
+                " SELECT ?, position, reason, raw, seen_at FROM penstock_dead_batch WHERE true ORDER BY n ON CONFLICT DO NOTHING",
                 stream,
             )
 

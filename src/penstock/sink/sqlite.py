@@ -91,7 +91,7 @@ class _SqliteDatabase:
     @contextmanager
     def reading(self) -> Iterator[Session]:
         with self._reported():
-            connection = self._idle.pop() if self._idle else self._connect()
+            connection = self._spare() or self._connect()
             connection.execute("BEGIN")
             try:
                 yield _SqliteSession(connection)
@@ -106,6 +106,13 @@ class _SqliteDatabase:
         session.run(f"DROP VIEW IF EXISTS {_name(view)}")
         if listed:
             session.run(f"CREATE VIEW {_name(view)} AS SELECT {listed} FROM penstock_rows WHERE view = {_text(view)} ORDER BY id")
+
+    def _spare(self) -> sqlite3.Connection | None:
+        """A connection that is idle; another thread may take the last one first."""
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return None
 
     def close(self) -> None:
         with self._turn:

@@ -9,7 +9,7 @@
     penstock_views      each view's columns and key
     penstock_dead       records that did not decode
     penstock_notes      small facts
-    batch, dead_batch   temporary: rows on their way in, so that one statement handles them all
+    penstock_batch, penstock_dead_batch   temporary: rows on their way in, so that one statement handles them all
 
 SQL here is what SQLite and Postgres both read; values are marked with `?`. `{text}` is compared byte by byte.
 """
@@ -41,8 +41,8 @@ LAYOUT: tuple[str, ...] = (
     "CREATE TABLE IF NOT EXISTS penstock_notes (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
 )
 BATCH: tuple[str, ...] = (
-    "CREATE TEMPORARY TABLE IF NOT EXISTS batch (n {integer} PRIMARY KEY, key {text}, part {text}, row TEXT)",
-    "CREATE TEMPORARY TABLE IF NOT EXISTS dead_batch (n {integer} PRIMARY KEY, position TEXT, reason TEXT, raw {bytes}, seen_at TEXT)",
+    "CREATE TEMPORARY TABLE IF NOT EXISTS penstock_batch (n {integer} PRIMARY KEY, key {text}, part {text}, row TEXT)",
+    "CREATE TEMPORARY TABLE IF NOT EXISTS penstock_dead_batch (n {integer} PRIMARY KEY, position TEXT, reason TEXT, raw {bytes}, seen_at TEXT)",
 )
 
 

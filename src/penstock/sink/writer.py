@@ -8,17 +8,17 @@ from penstock.sink.difference import Fresh, Stored, as_bag, by_key, common_prefi
 from penstock.sink.tables import Session
 
 _LOG = "INSERT INTO penstock_changes (view, incarnation, epoch, op, key, row) SELECT ?, ?, ?, "
-_CHANGED = "FROM batch b LEFT JOIN penstock_rows r ON r.view = ? AND r.key = b.key WHERE r.row IS NULL OR r.row <> b.row ORDER BY b.n"
-_OVERWRITTEN = "FROM batch b JOIN penstock_rows r ON r.view = ? AND r.key = b.key WHERE r.row <> b.row ORDER BY b.n"
-_GONE = "FROM batch b JOIN penstock_rows r ON r.view = ? AND r.key = b.key ORDER BY b.n"
-_ALL = "FROM batch b ORDER BY b.n"
-_ADD = "INSERT INTO penstock_rows (view, key, part, row) SELECT ?, b.key, b.part, b.row FROM batch b ORDER BY b.n"
+_CHANGED = "FROM penstock_batch b LEFT JOIN penstock_rows r ON r.view = ? AND r.key = b.key WHERE r.row IS NULL OR r.row <> b.row ORDER BY b.n"
+_OVERWRITTEN = "FROM penstock_batch b JOIN penstock_rows r ON r.view = ? AND r.key = b.key WHERE r.row <> b.row ORDER BY b.n"
+_GONE = "FROM penstock_batch b JOIN penstock_rows r ON r.view = ? AND r.key = b.key ORDER BY b.n"
+_ALL = "FROM penstock_batch b ORDER BY b.n"
+_ADD = "INSERT INTO penstock_rows (view, key, part, row) SELECT ?, b.key, b.part, b.row FROM penstock_batch b ORDER BY b.n"
 _PUT = (
-    "INSERT INTO penstock_rows (view, key, part, row) SELECT ?, b.key, b.part, b.row FROM batch b WHERE true ORDER BY b.n"
+    "INSERT INTO penstock_rows (view, key, part, row) SELECT ?, b.key, b.part, b.row FROM penstock_batch b WHERE true ORDER BY b.n"
     " ON CONFLICT (view, key) WHERE key IS NOT NULL DO UPDATE SET row = excluded.row, part = excluded.part"
     " WHERE penstock_rows.row <> excluded.row OR coalesce(penstock_rows.part, '') <> coalesce(excluded.part, '')"
 )
-_TAKE = "DELETE FROM penstock_rows WHERE view = ? AND key IN (SELECT key FROM batch)"
+_TAKE = "DELETE FROM penstock_rows WHERE view = ? AND key IN (SELECT key FROM penstock_batch)"
 
 
 class TableEpochWriter:
@@ -109,9 +109,9 @@ class TableEpochWriter:
 
     def _drop(self, rows: Sequence[Stored]) -> None:
         if rows:
-            self._session.run("DELETE FROM batch")
-            self._session.load("batch", ("n",), ((row.id,) for row in rows))
-            self._session.run("DELETE FROM penstock_rows WHERE id IN (SELECT n FROM batch)")
+            self._session.run("DELETE FROM penstock_batch")
+            self._session.load("penstock_batch", ("n",), ((row.id,) for row in rows))
+            self._session.run("DELETE FROM penstock_rows WHERE id IN (SELECT n FROM penstock_batch)")
 
     def _stored(self, view: str, parts: Sequence[str] | None) -> list[Stored]:
         select = "SELECT r.id, r.key, r.part, r.row FROM penstock_rows r "
@@ -119,12 +119,12 @@ class TableEpochWriter:
             found = self._session.fetch(select + "WHERE r.view = ? ORDER BY r.id", view)
         else:
             self._batch((None, part, None) for part in dict.fromkeys(parts))
-            found = self._session.fetch(select + "JOIN batch b ON r.part = b.part WHERE r.view = ? AND r.part IS NOT NULL ORDER BY r.id", view)
+            found = self._session.fetch(select + "JOIN penstock_batch b ON r.part = b.part WHERE r.view = ? AND r.part IS NOT NULL ORDER BY r.id", view)
         return [Stored(*row) for row in found]
 
     def _batch(self, rows: Iterable[tuple[str | None, str | None, str | None]]) -> None:
-        self._session.run("DELETE FROM batch")
-        self._session.load("batch", ("n", "key", "part", "row"), ((n, *row) for n, row in enumerate(rows)))
+        self._session.run("DELETE FROM penstock_batch")
+        self._session.load("penstock_batch", ("n", "key", "part", "row"), ((n, *row) for n, row in enumerate(rows)))
 
     def _log_batch(self, view: str, columns: str, source: str, *values: str) -> None:
         self._session.run(_LOG + columns + source, view, self._incarnation, self._epoch, *values)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from penstock.errors import ToolError
 from penstock.settings import Settings
-from penstock.spark.jars import cache_folder, connector_jars, locked
+from penstock.spark.jars import cache_folder, connector_jars, locked, report_on_stderr
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -157,3 +157,7 @@ def _class_path() -> list[str]:
     spec = find_spec("pyspark")
     spark = Path(spec.origin).parent / "jars" if spec is not None and spec.origin else Path()
     return [f"{jar}:{jar.stat().st_size}:{jar.stat().st_mtime_ns}" for jar in [*connector_jars(), *sorted(spark.glob("*.jar"))]]
+
+
+if __name__ == "__main__":
+    build_archive(report_on_stderr)

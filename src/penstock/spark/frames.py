@@ -101,7 +101,7 @@ def register_tables(spark: SparkSession, app: App, names: Iterable[str]) -> None
     for name in names:
         table = app.declared.tables.get(name)
         if table is not None:
-            table_frame(spark, app.spec(table)).createOrReplaceTempView(name)
+            table_frame(spark, app.spec(table)).createOrReplaceTempView(quote(name))
 
 
 def register_live(spark: SparkSession, app: App, plan: Node, *, watermarked: bool) -> None:
@@ -111,7 +111,7 @@ def register_live(spark: SparkSession, app: App, plan: Node, *, watermarked: boo
     for name in names:
         stream = app.declared.streams.get(name)
         if stream is not None:
-            live_stream(spark, app, stream, watermarked=watermarked).createOrReplaceTempView(name)
+            live_stream(spark, app, stream, watermarked=watermarked).createOrReplaceTempView(quote(name))
 
 
 def register_history(spark: SparkSession, app: App, plan: Node, spans: Mapping[str, Span], *, now: str = "current_timestamp()") -> None:
@@ -121,4 +121,4 @@ def register_history(spark: SparkSession, app: App, plan: Node, spans: Mapping[s
     for name in names:
         stream = app.declared.streams.get(name)
         if stream is not None:
-            history(spark, app, stream, spans.get(name, Span()), now=now).createOrReplaceTempView(name)
+            history(spark, app, stream, spans.get(name, Span()), now=now).createOrReplaceTempView(quote(name))

@@ -44,6 +44,7 @@ class JobRun:
     def __init__(self, spark: SparkSession, app: App, job: Job, store: Store, incarnation: Incarnation) -> None:
         self._spark, self._app, self.job, self._store, self._life = spark.newSession(), app, job, store, incarnation
         self._desk = spark.newSession()
+        self._desk.conf.set("spark.sql.adaptive.enabled", "false")  # kept rows are few: planning again at each stage costs more than it saves
         self.failure: Exception | None = None
         self._stopping = threading.Event()
         self._started = threading.Event()
@@ -91,7 +92,7 @@ class JobRun:
         name, ddl = (KEPT, rows.ddl(self._lower.columns)) if base is None else (base, schemas[base])
         upper = open_upper(self._desk, self._app, member, name, ddl)
         self._uppers[member.name] = upper
-        return rows.ddl(upper.columns)
+        return rows.ddl(upper.columns, rows.visible(upper.columns.names))
 
     def start(self, *, drain: bool) -> StreamingQuery:
         """Deliver what a crash left undelivered, then start the streaming query."""

@@ -64,8 +64,8 @@ def _plain(value: str, kind: DataType, depth: int = 0) -> str:
         case ArrayType():
             return f"transform({value}, e{depth} -> {_plain(f'e{depth}', kind.elementType, depth + 1)})"
         case MapType():
-            inner_value = _plain(f"v{depth}", kind.valueType, depth + 1)
-            return f"transform_values({value}, (k{depth}, v{depth}) -> {inner_value})"
+            inner_key, inner_value = _plain(f"k{depth}", kind.keyType, depth + 1), _plain(f"v{depth}", kind.valueType, depth + 1)
+            return f"transform_keys(transform_values({value}, (k{depth}, v{depth}) -> {inner_value}), (k{depth}, v{depth}) -> {inner_key})"
         case _:
             return f"cast({value} AS STRING)"
 
@@ -77,7 +77,7 @@ def _needs_text(kind: DataType) -> bool:
         case ArrayType():
             return _needs_text(kind.elementType)
         case MapType():
-            return _needs_text(kind.valueType)
+            return _needs_text(kind.valueType) or _needs_text(kind.keyType)
         case _:
             return isinstance(kind, TimestampType | TimestampNTZType | DateType | DecimalType | AnsiIntervalType)
 

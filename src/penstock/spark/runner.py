@@ -18,7 +18,7 @@ from penstock.change import Rows
 from penstock.errors import StateError
 from penstock.plan.declare import View
 from penstock.plan.nodes import Node, names_read
-from penstock.schema import Column, Schema
+from penstock.schema import Column, Schema, quote
 from penstock.share.jobs import jobs
 from penstock.share.progress import Progress
 from penstock.sink.ddl import columns
@@ -81,7 +81,7 @@ class SparkRunner:
             if name in self._app.declared.views:
                 found = self._results().schema(name)
                 assert found is not None
-                rows.from_json(desk, list(self._results().rows(name)), found[0]).createOrReplaceTempView(name)
+                rows.from_json(desk, list(self._results().rows(name)), found[0]).createOrReplaceTempView(quote(name))
 
     def kept(self, view: str) -> Rows | None:
         if not self._has_results():

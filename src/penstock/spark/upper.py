@@ -11,6 +11,7 @@ from pyspark.sql.types import StructType
 
 from penstock.plan.locality import local_columns
 from penstock.plan.nodes import Node, Order, names_read
+from penstock.schema import quote
 from penstock.share.jobs import Member
 from penstock.source import Span
 from penstock.spark import rows
@@ -37,7 +38,7 @@ def open_upper(desk: SparkSession, app: App, member: Member, input_name: str, in
     """Analyse the plan over an empty input, so that a mistake shows before the first row."""
     assert member.cut.upper is not None
     register_tables(desk, app, names_read(member.cut.upper))
-    rows.from_json(desk, [], input_ddl).createOrReplaceTempView(input_name)
+    rows.from_json(desk, [], input_ddl).createOrReplaceTempView(quote(input_name))
     columns = plan_frame(desk, member.cut.upper).schema
     rows.check_names(columns, member.name)
     return Upper(member, member.cut.upper, input_name, input_ddl, columns, _local(member, input_name, input_ddl, columns))
@@ -45,7 +46,7 @@ def open_upper(desk: SparkSession, app: App, member: Member, input_name: str, in
 
 def _local(member: Member, input_name: str, input_ddl: str, columns: StructType) -> dict[str, str]:
     """The view's columns to which its plan is local, each with the kept column it comes from, types unchanged."""
-    if member.cut.base is not None or member.cut.upper is None:
+    if member.cut.base is not None or member.cut.upper is None or isinstance(member.cut.upper, Order):
         return {}
     kept = {field.name: field.dataType for field in rows.columns_of(input_ddl).fields}
     stable = member.cut.stable if member.cut.stable is not None else tuple(kept)
@@ -56,7 +57,7 @@ def _local(member: Member, input_name: str, input_ddl: str, columns: StructType)
 
 def evaluate(desk: SparkSession, upper: Upper, kept: Sequence[str]) -> pa.Table:
     """The upper plan's rows over `kept`."""
-    rows.from_json(desk, kept, upper.input_ddl).createOrReplaceTempView(upper.input)
+    rows.from_json(desk, kept, upper.input_ddl).createOrReplaceTempView(quote(upper.input))
     return _answer(plan_frame(desk, upper.plan), upper.member, upper.local)
 
 
@@ -79,4 +80,4 @@ def _answer(frame: DataFrame, member: Member, local: Mapping[str, str]) -> pa.Ta
     columns = frame.schema
     key = "cast(NULL AS STRING)" if member.key is None else rows.as_json(columns, member.key)
     part = rows.as_json(columns, tuple(local), tuple(local.values()))
-    return frame.selectExpr(f"{rows.as_json(columns, columns.names)} AS row", f"{key} AS key", f"{part} AS part").toArrow()
+    return frame.selectExpr(f"{rows.as_json(columns, rows.visible(columns.names))} AS row", f"{key} AS key", f"{part} AS part").toArrow()

@@ -33,7 +33,7 @@ _COLUMN = re.compile(r"(?:`([^`]+)`|\b(\w+)) ((?:ARRAY|MAP|STRUCT)<[^>]*>|DECIMA
 
 @dataclass(frozen=True)
 class Case:
-    """One golden query: `sql` holds its views, `view` is the one to compare."""
+    """One golden query: `sql` holds its views, `view` is the one to compare. What is not `everyday` runs by `make golden` alone."""
 
     name: str
     view: str
@@ -42,6 +42,7 @@ class Case:
     uses: tuple[str, ...]
     sql: str
     folder: Path
+    everyday: bool = True
 
     @property
     def expected(self) -> list[str]:
@@ -173,9 +174,9 @@ def _close(one: object, other: object) -> bool:
 
 def _read_case(path: Path) -> Case:
     text = path.read_text(encoding="utf-8")
-    header = dict(re.findall(r"^-- (view|uses|cut|says): (.*)$", text, flags=re.MULTILINE))
+    header = dict(re.findall(r"^-- (view|uses|cut|run|says): (.*)$", text, flags=re.MULTILINE))
     uses = tuple(name.strip() for name in header["uses"].split(","))
-    return Case(path.stem, header["view"], header["says"], header["cut"] == "yes", uses, text, path.parent)
+    return Case(path.stem, header["view"], header["says"], header["cut"] == "yes", uses, text, path.parent, "run" not in header)
 
 
 def _streams(chosen: Sequence[Case]) -> list[Input]:

@@ -93,7 +93,7 @@ def test_sort_keys_that_are_not_selected_are_carried_below_the_cut() -> None:
     found = decide("SELECT card FROM pay GROUP BY card ORDER BY sum(amount) DESC, card LIMIT 3")
     assert "sum(amount) AS `__o0`" in sql(found.lower)
     assert found.upper is not None
-    assert "ORDER BY __o0 DESC, card" in sql(found.upper)
+    assert "ORDER BY __o0 DESC, `card`" in sql(found.upper)
 
 
 def test_equal_parts_are_kept_once() -> None:
@@ -149,3 +149,76 @@ def test_an_alias_hides_the_column_of_its_name_in_having() -> None:
 def test_a_view_that_keeps_no_rows_is_not_followed() -> None:
     declared = DECLARED | {"totals": View("totals", parse_select(BY_CARD, "app.sql"), options={"store": "false"})}
     assert cut(view("SELECT max(total) AS m FROM totals"), declared).strategy is Strategy.KEPT
+
+
+SESSION_VISITORS = "SELECT session_window.start AS s, card, count(DISTINCT id) AS n FROM pay GROUP BY session_window(at, '1 minute'), card"
+JOINED = "FROM pay a JOIN refunds b ON a.id = b.id"
+
+NOT_BY_PARTS = [
+    (SESSION_VISITORS, Emit.ON_CLOSE),
+    ("SELECT card, count(DISTINCT id) FILTER (WHERE amount > 3) AS n FROM pay GROUP BY card", Emit.CHANGES),
+    ("SELECT card, listagg(DISTINCT id, ',') WITHIN GROUP (ORDER BY id) AS ids FROM pay GROUP BY card", Emit.CHANGES),
+    ("SELECT card, explode(collect_list(id)) AS id FROM pay GROUP BY card", Emit.CHANGES),
+    ("SELECT window, count(*) AS n FROM (SELECT DISTINCT at, card FROM pay) GROUP BY window(at, '1 minute')", Emit.ON_CLOSE),
+    (f"SELECT window(a.at, '1 minute') AS w, a.card, count(*) AS n {JOINED} GROUP BY window(a.at, '1 minute'), a.card", Emit.CHANGES),
+    ("SELECT a.id FROM pay a JOIN refunds b ON (a.id = b.id OR a.amount IS NULL)", Emit.CHANGES),
+    ("SELECT a.id FROM pay a JOIN refunds b ON NOT (a.id = b.id)", Emit.CHANGES),
+    ("SELECT a.id FROM pay a JOIN refunds b ON coalesce(a.id = b.id, true)", Emit.CHANGES),
+    ("SELECT sum(amount) + 1, count(DISTINCT id) FROM pay", Emit.CHANGES),
+]
+
+
+@pytest.mark.parametrize(("text", "emit"), NOT_BY_PARTS, ids=[text for text, _ in NOT_BY_PARTS])
+def test_shapes_that_parts_would_answer_wrongly_are_read_again(text: str, emit: Emit) -> None:
+    assert decide(text, emit).strategy is Strategy.RECOMPUTE
+
+
+def test_columns_of_one_name_from_two_relations_are_two_groups() -> None:
+    found = decide(f"SELECT a.id AS x, b.id AS y, count(*) AS n, count(DISTINCT a.card) AS c {JOINED} GROUP BY a.id, b.id")
+    assert found.visible_key == ("x", "y")
+    assert decide(f"SELECT a.id AS x, count(*) AS n {JOINED} GROUP BY a.id, b.id").visible_key is None
+
+
+def test_a_filter_leaves_the_name_of_its_relation_in_force() -> None:
+    text = sql(decide(f"SELECT q.card, q.total FROM ({BY_CARD}) q WHERE q.total > 1").lower)
+    assert text.startswith("SELECT q.card, q.total")
+    assert text.endswith("AS `q`")
+
+
+def test_several_rows_of_one_group_have_no_key() -> None:
+    found = decide("SELECT card, explode(ids) AS id FROM (SELECT card, collect_list(id) AS ids FROM pay GROUP BY card)")
+    assert (found.strategy, found.visible_key) == (Strategy.KEPT, None)
+
+
+def test_sort_keys_above_a_split_aggregate_are_said_in_its_terms() -> None:
+    found = decide("SELECT card, count(DISTINCT id) AS n FROM pay GROUP BY card ORDER BY count(*) DESC LIMIT 3")
+    assert found.upper is not None
+    assert "coalesce(sum(__a0), 0) AS `__s0`" in sql(found.upper)
+    assert "ORDER BY __s0 DESC" in sql(found.upper)
+
+
+def test_group_words_in_types_and_literals_are_left_alone() -> None:
+    found = decide("SELECT id AS day, count(DISTINCT card) AS n FROM pay GROUP BY id HAVING cast(id AS date) > date '2020-01-01'")
+    assert found.upper is not None
+    assert "HAVING cast(__g0 AS date) > date '2020-01-01'" in sql(found.upper)
+
+
+def test_a_time_bound_compares_two_event_times() -> None:
+    assert not decide(f"SELECT a.id {JOINED} WHERE a.at >= timestamp'2024-01-01'").watermarked
+
+
+def test_struct_stars_and_stars_without_some_columns_carry_the_keys() -> None:
+    windowed = "SELECT window, card, count(*) AS n FROM pay GROUP BY window(at, '1 hour'), card"
+    assert "__k1 AS `__k1`" in sql(decide(f"SELECT window.*, n FROM ({windowed})").lower)
+    assert decide(f"SELECT * EXCEPT (n) FROM ({windowed})").visible_key == ("window", "card")
+
+
+def test_opaque_sql_over_a_view_has_the_view_defined_in_front() -> None:
+    found = decide("SELECT * FROM big QUALIFY row_number() OVER (PARTITION BY card ORDER BY id) = 1", big="SELECT card, id FROM pay WHERE amount > 5")
+    assert (found.strategy, found.streams) == (Strategy.RECOMPUTE, ("pay",))
+    assert sql(found.lower).startswith("WITH `big` AS (")
+
+
+def test_rollup_in_its_old_form_has_the_same_keys() -> None:
+    found = decide("SELECT card, id, sum(amount) AS s FROM pay GROUP BY card, id WITH ROLLUP")
+    assert found.keys == ("__k0", "__k1", "__k2")

@@ -35,3 +35,8 @@ CASES = [
 @pytest.mark.parametrize(("text", "local"), CASES, ids=[text for text, _ in CASES])
 def test_columns_to_which_a_plan_is_local(text: str, local: dict[str, str]) -> None:
     assert local_columns(parse_select(text, "app.sql"), "kept", COLUMNS) == local
+
+
+def test_a_column_that_is_left_out_or_made_anew_is_not_passed() -> None:
+    text = "SELECT * EXCEPT (card), upper(card) AS card, rank() OVER (PARTITION BY card ORDER BY n) AS r FROM kept"
+    assert local_columns(parse_select(text, "app.sql"), "kept", COLUMNS) == {}

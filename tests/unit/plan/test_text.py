@@ -24,6 +24,7 @@ QUERIES = [
     "SELECT a, sum(b) OVER (PARTITION BY a ORDER BY c) AS s FROM t",
     "SELECT a, b, sum(c) AS s FROM t GROUP BY ROLLUP (a, b)",
     "SELECT `odd name`, `it``s` FROM t",
+    "SELECT '__sub_0__' AS lit FROM t WHERE a > (SELECT max(b) FROM u)",
 ]
 
 
@@ -37,3 +38,8 @@ def test_conditions_of_two_filters_are_kept_apart() -> None:
     from penstock.plan.nodes import Filter, Scan
 
     assert "WHERE (a OR b) AND (c)" in sql(Filter(Filter(Scan("t"), "a OR b"), "c"))
+
+
+def test_a_relation_named_twice_is_nested() -> None:
+    printed = sql(parse_select("WITH q(a, b) AS (SELECT x, y FROM s) SELECT a FROM q z", "app.sql"))
+    assert "AS `q`(`a`, `b`)) AS `z`" in printed
