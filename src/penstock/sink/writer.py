@@ -119,7 +119,8 @@ class TableEpochWriter:
             found = self._session.fetch(select + "WHERE r.view = ? ORDER BY r.id", view)
         else:
             self._batch((None, part, None) for part in dict.fromkeys(parts))
-            found = self._session.fetch(select + "JOIN penstock_batch b ON r.part = b.part WHERE r.view = ? AND r.part IS NOT NULL ORDER BY r.id", view)
+            chosen = "JOIN penstock_batch b ON r.part = b.part WHERE r.view = ? AND r.part IS NOT NULL ORDER BY r.id"
+            found = self._session.fetch(select + chosen, view)
         return [Stored(*row) for row in found]
 
     def _batch(self, rows: Iterable[tuple[str | None, str | None, str | None]]) -> None:
