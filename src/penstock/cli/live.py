@@ -37,12 +37,12 @@ def watch(title: str, log_json: bool) -> Watch:
 
 
 class LineWatch:
-    """One line per view every five seconds, and at once when a job's status changes or it is restarted."""
+    """One line per job with news every five seconds, and at once when its status changes or it is restarted."""
 
     def __init__(self, as_json: bool = False) -> None:
         self._as_json = as_json
         self._shown_s = 0.0
-        self._known: dict[str, tuple[str, int]] = {}
+        self._known: dict[str, Progress] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -56,9 +56,10 @@ class LineWatch:
     def show(self, progress: list[Progress], elapsed_s: float) -> None:
         due = elapsed_s - self._shown_s >= _LINES_EVERY_S
         for job in progress:
-            news = (job.status, job.restarts)
-            if due or self._known.get(job.job) != news:
-                self._known[job.job] = news
+            before = self._known.get(job.job)
+            turned = before is None or (before.status, before.restarts) != (job.status, job.restarts)
+            if turned or (due and before != job):
+                self._known[job.job] = job
                 self._write(line(job), {"job": job.job, "view": ", ".join(job.views)})
         if due:
             self._shown_s = elapsed_s

@@ -48,7 +48,7 @@ class JobRun:
         self.failure: Exception | None = None
         self._stopping = threading.Event()
         self._started = threading.Event()
-        self._in_epoch = False
+        self._in_epoch = self._closed = False
         self.rows_taken = self.rows_last = 0
         self.query: StreamingQuery | None = None
         self._position = store.take_over(job.name, incarnation.name)
@@ -223,7 +223,9 @@ class JobRun:
             time.sleep(0.05)
         if query is not None and query.isActive:
             query.stop()
-        self._outbox.close()
+        if not self._closed:
+            self._closed = True
+            self._outbox.close()
 
 
 def kept_name(member: Member) -> str:

@@ -100,8 +100,9 @@ class SparkRunner:
     def run(self, *, drain: bool, stop: threading.Event, report: Callable[[list[Progress]], None]) -> None:
         with _Lock(self._app.state):
             spark, store, catalog = self._spark(), self._results(), Catalog(self._app.state)
+            gate = threading.Semaphore(2 * max(2, spark.sparkContext.defaultParallelism))
             guards = [
-                Guard(job, lambda life, job=job: JobRun(spark, self._app, job, store, life), catalog, self._app.settings, stop)  # type: ignore[misc]
+                Guard(job, lambda life, job=job: JobRun(spark, self._app, job, store, life), catalog, self._app.settings, stop, gate)  # type: ignore[misc]
                 for job in jobs(self._app.declared)
             ]
             with self._sources(drain):

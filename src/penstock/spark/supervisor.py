@@ -1,6 +1,7 @@
 """Keeps jobs running: one thread each, restarted with a growing wait when they fail, stopped together.
 
 A mistake of the user's, or another driver's fence, ends a job at once: a restart would fail again. The other jobs go on.
+Only a few jobs start at the same time, and in a run that ends only a few work: sixty views on two cores would else all wait.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 
 from penstock.catalog import Catalog, Incarnation
@@ -28,13 +30,14 @@ _FINAL = (UserError, FencedError, StateError)
 
 @dataclass
 class Guard:
-    """One job under supervision."""
+    """One job under supervision; `gate` is held while it starts, or for a whole run that ends."""
 
     job: Job
     open_run: Callable[[Incarnation], JobRun]
     catalog: Catalog
     settings: Settings
     stop: threading.Event
+    gate: AbstractContextManager[object] = field(default_factory=nullcontext)
     progress: Progress = field(init=False)
     error: PenstockError | None = None
 
@@ -68,9 +71,15 @@ class Guard:
     def _attempt(self, drain: bool) -> PenstockError | None:
         """One run of the job; the error that ended it, None when it ended as it should."""
         run: JobRun | None = None
+        turn = ExitStack()
         try:
+            turn.enter_context(self.gate)
+            if self.stop.is_set():
+                return None
             run = self.open_run(self.catalog.incarnation(self.job.name, self.job.fingerprint))
             query = run.start(drain=drain)
+            if not drain:
+                turn.close()
             self.progress = replace(self.progress, status="running", detail="")
             while query.isActive and not self.stop.wait(_POLL_S):
                 self.progress = measured(self.progress, run)
@@ -90,7 +99,8 @@ class Guard:
             log.debug("job %s", self.job.name, exc_info=True)
             return in_users_words(error, self.job.members[0].view)
         finally:
-            if run is not None and not self.stop.is_set():
+            turn.close()
+            if run is not None:
                 run.stop(0)
 
 

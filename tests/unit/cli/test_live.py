@@ -50,7 +50,7 @@ def test_a_line_holds_the_same_figures() -> None:
     assert "lag 3 files" in line(replace(JOB, lag=3, lag_unit="files"))
 
 
-def test_lines_come_every_five_seconds_and_on_events(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lines_come_every_five_seconds_where_there_is_news_and_on_events(capsys: pytest.CaptureFixture[str]) -> None:
     watch = LineWatch()
     shown = []
     for elapsed, job in [
@@ -61,10 +61,11 @@ def test_lines_come_every_five_seconds_and_on_events(capsys: pytest.CaptureFixtu
         (6.0, replace(JOB, restarts=1)),
         (7.0, replace(JOB, restarts=1)),
         (11.5, replace(JOB, restarts=1)),
+        (17.0, replace(JOB, restarts=1, epoch=99)),
     ]:
         watch.show([job], elapsed)
         shown.append(len(capsys.readouterr().err.splitlines()))
-    assert shown == [1, 0, 1, 0, 1, 0, 1]
+    assert shown == [1, 0, 1, 0, 1, 0, 0, 1]
 
 
 def test_before_the_first_report_the_table_says_what_is_being_done() -> None:
