@@ -23,17 +23,22 @@ class FutureGuard:
     max_ahead: str | None
     now: str
 
-    def branch(self, prefix: str = "") -> str:
-        """A WHEN branch in Spark SQL that gives the reason; empty without event time. `prefix` stands before the column."""
+    def faults(self) -> list[tuple[str, str]]:
+        """The condition of being dated too far ahead, and its words, in Spark SQL; none without event time."""
         if self.event_time is None:
-            return ""
+            return []
         span = self.max_ahead or MAX_AHEAD
-        time = f"CAST({prefix}{quote(self.event_time)} AS TIMESTAMP)"
+        time = f"CAST({quote(self.event_time)} AS TIMESTAMP)"
         seconds = f"timestampdiff(SECOND, {self.now}, {time})"
         distance = (
             f"CASE WHEN {seconds} >= 172800 THEN concat({seconds} DIV 86400, ' days') "
             f"WHEN {seconds} >= 3600 THEN concat({seconds} DIV 3600, ' h') ELSE concat({seconds} DIV 60, ' min') END"
         )
         words = span.replace("\\", "\\\\").replace("'", "\\'")
-        limit = f"timestampadd(MICROSECOND, {interval(span)}L, {self.now})"
-        return f"WHEN {time} > {limit} THEN concat('dated ', {distance}, ' in the future: beyond max_ahead {words}')"
+        # A stream's current_timestamp is put in after Spark has folded constants, so this is computed for every row: in plain numbers.
+        return [
+            (
+                f"unix_micros({time}) > unix_micros({self.now}) + {interval(span)}L",
+                f"concat('dated ', {distance}, ' in the future: beyond max_ahead {words}')",
+            )
+        ]

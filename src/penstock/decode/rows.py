@@ -36,21 +36,24 @@ class Described(Protocol):
     def schema(self) -> Schema: ...
 
 
-def decode(raw: DataFrame, spec: Described, event_time: str | None, max_ahead: str | None, now: str = "current_timestamp()") -> DataFrame:
+def decode(
+    raw: DataFrame, spec: Described, event_time: str | None, max_ahead: str | None, now: str = "current_timestamp()", *, words: bool = True
+) -> DataFrame:
     """The stream's columns, `__reason STRING` (NULL: good), `__raw BINARY` and `__position STRING` of every record.
 
     `raw` is what a source gives: `__value`, or typed columns with or without `__corrupt`. `max_ahead` None means 1 day.
     `__raw` is the record itself; where a reader keeps only the text of records that do not parse, it is the row as JSON.
+    Without `words` the reason is only that there is one: the words are many, and would slow every good row down.
     """
     ahead = FutureGuard(event_time, max_ahead, now)
     if VALUE not in raw.columns:
-        return _judged(raw, spec, ahead)
+        return _judged(raw, spec, ahead, words)
     if spec.options.get("format", "json") == "text":
-        return _lines(raw, spec, ahead)
-    return _parsed(raw, spec, ahead)
+        return _lines(raw, spec, ahead, words)
+    return _parsed(raw, spec, ahead, words)
 
 
-def _parsed(raw: DataFrame, spec: Described, ahead: FutureGuard) -> DataFrame:
+def _parsed(raw: DataFrame, spec: Described, ahead: FutureGuard, words: bool) -> DataFrame:
     """`__value` parsed as json or csv.
 
     The parser stands in a generator (`inline` of one struct) because Spark moves no filter below one: in a projection
@@ -62,27 +65,30 @@ def _parsed(raw: DataFrame, spec: Described, ahead: FutureGuard) -> DataFrame:
     read = F.from_json(text, fields, _JSON) if is_json else F.from_csv(text, fields, _CSV)
     parsed = raw.select(F.inline(F.array(read)), F.col(VALUE), F.col(POSITION))
     misfit = f"CASE WHEN get_json_object({_text()}, '$') IS NULL THEN '{NOT_JSON}' ELSE '{MISFIT}' END" if is_json else f"'{MISFIT}'"
-    reason = (
-        f"CASE WHEN {VALUE} IS NULL OR length({VALUE}) = 0 THEN '{NO_VALUE}' "
-        f"WHEN NOT is_valid_utf8({_text()}) THEN '{INVALID_UTF8}' "
-        f"WHEN {CORRUPT} IS NOT NULL THEN {misfit} "
-        f"WHEN {_all_null(spec.schema)} THEN '{NO_COLUMNS}' {ahead.branch()} END"
-    )
-    return parsed.select(*_columns(spec.schema), *_letter(reason, F.col(VALUE)))
+    faults = [
+        (f"{VALUE} IS NULL OR length({VALUE}) = 0", f"'{NO_VALUE}'"),
+        (f"NOT is_valid_utf8({_text()})", f"'{INVALID_UTF8}'"),
+        (f"{CORRUPT} IS NOT NULL", misfit),
+        (_all_null(spec.schema), f"'{NO_COLUMNS}'"),
+        *ahead.faults(),
+    ]
+    return parsed.select(*_columns(spec.schema), *_letter(_reason(faults, words), F.col(VALUE)))
 
 
-def _lines(raw: DataFrame, spec: Described, ahead: FutureGuard) -> DataFrame:
+def _lines(raw: DataFrame, spec: Described, ahead: FutureGuard, words: bool) -> DataFrame:
     """A line is the row."""
     (column,) = spec.schema.columns
     typed = raw.select(F.expr(f"try_cast({_text()} AS {column.type})").alias(column.name), F.col(VALUE), F.col(POSITION))
-    reason = (
-        f"CASE WHEN {VALUE} IS NULL THEN '{NO_VALUE}' WHEN NOT is_valid_utf8({_text()}) THEN '{INVALID_UTF8}' "
-        f"WHEN {quote(column.name)} IS NULL THEN '{MISFIT}' {ahead.branch()} END"
-    )
-    return typed.select(F.col(quote(column.name)), *_letter(reason, F.col(VALUE)))
+    faults = [
+        (f"{VALUE} IS NULL", f"'{NO_VALUE}'"),
+        (f"NOT is_valid_utf8({_text()})", f"'{INVALID_UTF8}'"),
+        (f"{quote(column.name)} IS NULL", f"'{MISFIT}'"),
+        *ahead.faults(),
+    ]
+    return typed.select(F.col(quote(column.name)), *_letter(_reason(faults, words), F.col(VALUE)))
 
 
-def _judged(raw: DataFrame, spec: Described, ahead: FutureGuard) -> DataFrame:
+def _judged(raw: DataFrame, spec: Described, ahead: FutureGuard, words: bool) -> DataFrame:
     """Rows that the source has typed already.
 
     Where a reader could not fit a record every column is looked at, so that Spark reads all of them: a column that no view
@@ -90,16 +96,25 @@ def _judged(raw: DataFrame, spec: Described, ahead: FutureGuard) -> DataFrame:
     """
     as_json = F.to_json(F.struct(*_columns(spec.schema)), _WHOLE_TIMES)
     if CORRUPT not in raw.columns:
-        reason = f"CASE {ahead.branch()} END" if ahead.event_time else "CAST(NULL AS STRING)"
-        return raw.select(*_columns(spec.schema), *_letter(reason, as_json))
+        return raw.select(*_columns(spec.schema), *_letter(_reason(ahead.faults(), words), as_json))
     is_json = spec.options.get("format", "json") == "json"
-    misfit = f"WHEN get_json_object({CORRUPT}, '$') IS NULL THEN '{NOT_JSON}'" if is_json else ""
-    replaced = "" if is_json else _replaced(spec.schema)
-    reason = (
-        f"CASE WHEN {CORRUPT} IS NOT NULL THEN CASE WHEN NOT is_valid_utf8({CORRUPT}) THEN '{INVALID_UTF8}' {misfit} ELSE '{MISFIT}' END "
-        f"WHEN {_all_null(spec.schema)} THEN '{NO_COLUMNS}' {replaced} {ahead.branch()} END"
-    )
-    return raw.select(*_columns(spec.schema), *_letter(reason, F.coalesce(F.col(CORRUPT), as_json)))
+    not_json = f"WHEN get_json_object({CORRUPT}, '$') IS NULL THEN '{NOT_JSON}'" if is_json else ""
+    faults = [
+        (f"{CORRUPT} IS NOT NULL", f"CASE WHEN NOT is_valid_utf8({CORRUPT}) THEN '{INVALID_UTF8}' {not_json} ELSE '{MISFIT}' END"),
+        (_all_null(spec.schema), f"'{NO_COLUMNS}'"),
+        *([] if is_json else _replaced(spec.schema)),
+        *ahead.faults(),
+    ]
+    return raw.select(*_columns(spec.schema), *_letter(_reason(faults, words), F.coalesce(F.col(CORRUPT), as_json)))
+
+
+def _reason(faults: Sequence[tuple[str, str]], words: bool) -> str:
+    """The words of the first fault that a record has; NULL where it has none."""
+    if not faults:
+        return "CAST(NULL AS STRING)"
+    if words:
+        return f"CASE {' '.join(f'WHEN {condition} THEN {said}' for condition, said in faults)} END"
+    return f"CASE WHEN {' OR '.join(f'({condition})' for condition, _ in faults)} THEN '' END"
 
 
 def _columns(schema: Schema) -> list[Column]:
@@ -114,11 +129,11 @@ def _letter(reason: str, record: Column) -> Sequence[Column]:
     return F.expr(reason).alias(REASON), record.cast("binary").alias(RAW), F.col(POSITION)
 
 
-def _replaced(schema: Schema) -> str:
+def _replaced(schema: Schema) -> list[tuple[str, str]]:
     """The csv reader replaces bytes that are not UTF-8 and says nothing; the replacement is the only trace."""
     texts = [quote(column.name) for column in schema if column.family == "text"]
     marks = " OR ".join(f"contains({text}, '{_REPLACED}')" for text in texts)
-    return f"WHEN {marks} THEN '{INVALID_UTF8}'" if texts else ""
+    return [(marks, f"'{INVALID_UTF8}'")] if texts else []
 
 
 def _text() -> str:

@@ -55,7 +55,8 @@ class Source(Protocol):
 
     The DataFrame it gives has `__position STRING` (JSON: topic, partition, offset; file and line where known; row) and
     either `__value BINARY|STRING` (one record each, to be decoded) or the stream's columns already typed, then perhaps with
-    `__corrupt STRING`: the record as it was, where it does not fit the columns.
+    `__corrupt STRING`: the record as it was, where it does not fit the columns. Live rows may have no position where
+    telling it costs every row: positions are asked of history.
     """
 
     def live(self, spark: SparkSession, limits: Limits) -> DataFrame: ...

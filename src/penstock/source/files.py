@@ -36,6 +36,9 @@ _MISMATCH = re.compile(r"(?s)^.*?(?=Expected Spark type)|\. SQLSTATE.*")
 _GLOB_MARKS = re.compile(r"([\\*?{}\[\]])")
 _FILE_POSITION = "to_json(named_struct('file', regexp_replace(url_decode(replace(_metadata.file_path, '+', '%2B')), '^file:/+', '/'))) AS __position"
 
+# Spark puts together all that it knows of a file for every row that is asked for its file, even if nobody looks.
+_NO_POSITION = "CAST(NULL AS STRING) AS __position"
+
 
 class Files:
     """The connector `files` without `tail`. `line_end` is given where only one mark ends a line; otherwise \\r does as well."""
@@ -49,7 +52,7 @@ class Files:
 
     def live(self, spark: SparkSession, limits: Limits) -> DataFrame:
         reader = spark.readStream.format(self._format).options(**self._reading(), **_NO_FILE_TOO_OLD, **_bound(limits))
-        return self._rows(reader.schema(self._read_schema()).load(_watched(self.path)))
+        return self._rows(reader.schema(self._read_schema()).load(_watched(self.path)), _NO_POSITION)
 
     def history(self, spark: SparkSession, span: Span) -> DataFrame:
         reader = spark.read.format(self._format).options(**self._reading()).schema(self._read_schema())
@@ -101,11 +104,11 @@ class Files:
             return f"does not fit the declared types: {_MISMATCH.sub('', str(error)).splitlines()[0]}"
         return None
 
-    def _rows(self, read: DataFrame) -> DataFrame:
+    def _rows(self, read: DataFrame, position: str = _FILE_POSITION) -> DataFrame:
         if self._format == "text":
-            return read.selectExpr("value AS __value", _FILE_POSITION)
+            return read.selectExpr("value AS __value", position)
         corrupt = [] if self._format == "parquet" else [CORRUPT]
-        return read.selectExpr(*(quote(name) for name in self._spec.schema.names), *corrupt, _FILE_POSITION)
+        return read.selectExpr(*(quote(name) for name in self._spec.schema.names), *corrupt, position)
 
     def _reading(self) -> Mapping[str, str]:
         """Options of Spark's reader. All columns are always parsed: which rows are bad must not depend on who reads."""

@@ -18,7 +18,7 @@ from penstock.decode import locate_lines
 from penstock.sink.store import Store
 from penstock.source import SkipsFiles, Span
 from penstock.spark.checkpoint import read_epoch, source_order, span_of
-from penstock.spark.frames import App, counter, dead
+from penstock.spark.frames import App, counter, counts_rows, dead
 
 
 class DeadLetters:
@@ -29,18 +29,19 @@ class DeadLetters:
         self.found = 0
 
     def collect(self, execution: JavaObject, epoch: int) -> int:
-        """Keep the epoch's dead letters; how many rows the epoch took from its streams."""
+        """Keep the epoch's dead letters; how many rows it made of streams whose rows are not their source's records."""
         metrics = execution.observedMetrics()
-        taken = 0
+        made = 0
         for stream in dict.fromkeys(self._occurrences):
             counts = metrics.get(counter(stream))
             if counts.isEmpty():
                 continue
-            taken += int(counts.get().getLong(0))
-            if counts.get().getLong(1):
+            if counts.get().getLong(0):
                 self._fetch(stream, epoch)
+            if counts_rows(self._app.declared.streams[stream]):
+                made += int(counts.get().getLong(1))
             self._name_unreadable(stream, epoch)
-        return taken
+        return made
 
     def _span(self, stream: str, epoch: int) -> Span:
         names = source_order(list(self._occurrences), len(read_epoch(self._checkpoint, epoch).ends))

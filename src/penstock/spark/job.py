@@ -49,7 +49,7 @@ class JobRun:
         self._stopping = threading.Event()
         self._started = threading.Event()
         self._in_epoch = self._closed = False
-        self.rows_taken = self.rows_last = 0
+        self.rows_made = 0
         self.query: StreamingQuery | None = None
         self._position = store.take_over(job.name, incarnation.name)
         self._check_logs()
@@ -120,8 +120,7 @@ class JobRun:
         try:
             table = (frame.groupBy().count() if self._recomputes else frame).toArrow()
             self._started.wait()
-            self.rows_last = self._dead.collect(self._observed_plan(), number)
-            self.rows_taken += self.rows_last
+            self.rows_made += self._dead.collect(self._observed_plan(), number)
             try:
                 self._commit(table, number)
             except AlreadyCommitted:

@@ -22,11 +22,12 @@ def measured(before: Progress, run: JobRun) -> Progress:
     operators = record.get("stateOperators", [])
     fresh = [entry for entry in fresh if entry["batchId"] > before.epoch]
     watermark = record.get("eventTime", {}).get("watermark")
+    rows = run.rows_made or before.rows + sum(int(entry["numInputRows"]) for entry in fresh)
     return replace(
         before,
         epoch=record["batchId"],
-        rows=run.rows_taken,
-        rows_per_s=1000 * run.rows_last / max(1, int(record["batchDuration"])) if record.get("numInputRows") else 0.0,
+        rows=rows,
+        rows_per_s=1000 * (rows - before.rows) / sum(max(1, int(entry["batchDuration"])) for entry in fresh) if fresh else before.rows_per_s,
         lag=lag,
         lag_unit=unit,
         watermark=None if watermark in (None, "1970-01-01T00:00:00.000Z") else watermark,
