@@ -209,6 +209,8 @@ class _Cutter:
             reason = "its parts cannot be kept together" if len(lowers) > 1 else "it needs all rows of the stream at once"
             return Cut(Strategy.RECOMPUTE, reason, plan)
         lower = lowers[0]
+        if lower not in self._lowers(rewritten, on_close, within_expressions=False):
+            return Cut(Strategy.RECOMPUTE, "a subquery may ask for other rows each time", plan)
         if isinstance(lower, Aggregate):
             return self._kept_aggregate(rewritten, lower, on_close)
         if on_close or not isinstance(lower, Distinct | Project):
@@ -235,13 +237,16 @@ class _Cutter:
             stable=_group_names(lower),
         )
 
-    def _lowers(self, node: Node, on_close: bool) -> list[Node]:
-        """The highest parts that Spark maintains, in the order of the text."""
+    def _lowers(self, node: Node, on_close: bool, within_expressions: bool = True) -> list[Node]:
+        """The highest parts that Spark maintains, in the order of the text; also those of subqueries, which may be correlated."""
         if not self._shapes.reads_stream(node):
             return []
         if self._shapes.aggregate(node, on_close=on_close) or self._shapes.distinct(node) or self._shapes.appends(node):
             return [node]
-        return [found for child in children(node) for found in self._lowers(child, on_close)]
+        inner = [plan for plan in children(node) if within_expressions or plan not in getattr(node, "subs", ())]
+        if isinstance(node, Join) and node.lateral and not within_expressions:
+            inner = [node.left]
+        return [found for child in inner for found in self._lowers(child, on_close, within_expressions)]
 
     def _needs_watermark(self, lower: Node) -> bool:
         """Only what closes windows or bounds a join by time; elsewhere a watermark would only drop rows."""

@@ -51,11 +51,19 @@ def split_distinct(node: Node) -> Node:
         return node  # a finer grouping would make other sessions
     if any(call.distinct and terms.has_clause(text, call) for text in texts for call in scalar.aggregate_calls(text)):
         return node
+    if any(_sums_in_part(text) for text in texts):
+        return node
     split = _Split(node.groups, distinct=True)
     items = tuple(Item(split.lift(item.text), terms.item_name(item)) for item in node.items)
     having = None if node.having is None else split.lift(terms.unaliased(node.having, node.items))
     inner = Aggregate(node.input, (*node.groups, *split.arguments), split.items(), where=node.where)
     return Aggregate(inner, split.group_names(), items, having, where=node.where)
+
+
+def _sums_in_part(text: str) -> bool:
+    """A sum of sums is a wider DECIMAL: the same number by itself, but another scale in what is computed from it."""
+    sums = [call for call in scalar.aggregate_calls(text) if call.name.lower() == "sum" and not call.distinct]
+    return any(text[call.start : call.end].strip() != text.strip() for call in sums)
 
 
 def carry_sort_keys(node: Node) -> Node:

@@ -57,7 +57,7 @@ FRAME: tuple[str, ...] = ("rows", "range", "between", "and", "unbounded", "prece
 # Functions that Spark calls without brackets.
 NILADIC: frozenset[str] = words(
     """
-current_date current_timestamp current_time current_user current_catalog current_database current_schema current_path session_user user
+current_date current_timestamp current_time current_user current_catalog current_database current_schema current_path session_user
 localtimestamp localtime
 """
 )

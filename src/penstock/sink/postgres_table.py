@@ -55,6 +55,9 @@ class Target:
         """Apply the changes of one epoch."""
         if self.key is not None:
             last = {change.key: change for change in changes}
+            if not self.key and last:  # a view of one row
+                self.fill(connection, [change.row for change in last.values() if change.op == "+"])
+                return
             self._stage(connection, [(change.op, change.row) for change in last.values()])
             self._remove_keys(connection, self.key, any(change.op == "-" and "null" in (change.key or "") for change in last.values()))
             self._upsert(connection, self.key)
@@ -129,7 +132,7 @@ def find_target(connection: Connection, spec: SinkSpec, ledgered: bool) -> Targe
     fields = _fields(connection, spec, relation)
     wanted = {column.lower() for column in spec.key or ()}
     key = None if spec.key is None or spec.complete else tuple(field for field in fields if field.column.name.lower() in wanted)
-    if key is not None and not made:
+    if key and not made:
         _check_unique(connection, spec, relation, key)
     if ledgered and not made:
         _check_logged(connection, spec, relation)

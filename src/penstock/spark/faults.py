@@ -32,6 +32,8 @@ _DATA = (
     "INVALID_ARRAY_INDEX",
     "CANNOT_PARSE_TIMESTAMP",
     "NUMERIC_VALUE_OUT_OF_RANGE",
+    "SCALAR_SUBQUERY_TOO_MANY_ROWS",
+    "USER_RAISED_EXCEPTION",
 )
 
 
@@ -41,6 +43,8 @@ def in_users_words(error: Exception, view: View | None) -> PenstockError:
         return error
     text = _first_lines(str(error))
     condition = _condition(error, text)
+    if condition in _DATA:
+        text = _said_of(condition, str(error)) or text
     kind = next((kind for prefix, kind in _KINDS if condition.startswith(prefix)), None)
     if kind is None and condition in _DATA:
         kind = PlanFault
@@ -65,6 +69,12 @@ def _condition(error: Exception, text: str) -> str:
     if own and own not in ("STREAM_FAILED", "FOREACH_BATCH_USER_FUNCTION_ERROR"):
         return str(own).split(".")[0]
     return named[0] if named else ""
+
+
+def _said_of(condition: str, text: str) -> str | None:
+    """Spark's sentence about the condition, wherever it stands in a chain of causes."""
+    found = re.search(rf"\[{condition}[A-Z0-9_.]*\] (.*?)(?: SQLSTATE|\n|$)", text)
+    return found.group(1).strip() if found else None
 
 
 def _first_lines(text: str) -> str:

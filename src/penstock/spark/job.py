@@ -98,7 +98,7 @@ class JobRun:
         """Deliver what a crash left undelivered, then start the streaming query."""
         self._outbox.deliver()
         writer = encoded(self._lower, self._part_columns()).writeStream.foreachBatch(self._epoch).outputMode(self.job.cut.mode)
-        writer = writer.option("checkpointLocation", self._life.checkpoint.as_uri())
+        writer = writer.option("checkpointLocation", f"file://{self._life.checkpoint}")  # as it is: Spark takes %20 for a name
         trigger = str(self.job.members[0].view.options.get("trigger") or self._app.settings.text("trigger"))
         if drain or trigger == "once":
             writer = writer.trigger(availableNow=True)

@@ -14,6 +14,8 @@ from penstock.share.jobs import Member
 from penstock.spark import rows
 from penstock.spark.frames import App, plan_frame, register_live
 
+ONCE = "once__"
+
 
 @dataclass(frozen=True)
 class Lower:
@@ -35,6 +37,8 @@ def open_lower(spark: SparkSession, app: App, member: Member) -> Lower:
     app = replace(app, declared=replace(app.declared, declarations=scoped(member.view, app.declared.declarations)))
     plan = ticker(cut.streams) if cut.strategy is Strategy.RECOMPUTE else cut.lower
     register_live(spark, app, plan, watermarked=cut.watermarked)
+    if not cut.streams:
+        _register_once(spark, app)
     frame = plan_frame(spark, plan)
     rows.check_names(frame.schema, member.name)
     occurrences = tuple(part.name for part in walk(plan) if isinstance(part, Scan) and part.name in app.declared.streams)
@@ -53,8 +57,18 @@ def encoded(lower: Lower, part_columns: tuple[str, ...]) -> DataFrame:
     )
 
 
+def _register_once(spark: SparkSession, app: App) -> None:
+    """A stream of a single row, for views over tables alone."""
+    folder = app.state / "recorded" / ONCE
+    if not (folder / "0.txt").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "0.txt").write_text("once\n", encoding="ascii")
+    spark.readStream.text(str(folder)).createOrReplaceTempView(ONCE)
+
+
 def ticker(streams: tuple[str, ...]) -> Node:
-    """A plan that only takes note of new rows: where everything is computed from history."""
+    """A plan that only takes note of new rows: where everything is computed from history; once, where there are no streams."""
+    streams = streams or (ONCE,)
     ticks: tuple[Node, ...] = tuple(Project(Scan(name), (Item("1", "tick"),)) for name in streams)
     return ticks[0] if len(ticks) == 1 else Union(ticks)
 
