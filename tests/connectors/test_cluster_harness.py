@@ -76,16 +76,26 @@ def test_the_same_job_runs_on_a_cluster_whose_workers_know_nothing_of_penstock(k
     assert terminal == ""
 
 
-def test_a_cluster_that_is_not_there_is_named(tmp_path: Path) -> None:
-    from penstock.spark.session import open_session, stop_session
+@pytest.fixture
+def no_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that looks as if it had no session yet, whatever other tests have opened."""
+    from pyspark import SparkContext
+
+    from penstock.spark import session
+
+    monkeypatch.setattr(SparkContext, "_active_spark_context", None)
+    monkeypatch.setattr(session, "stop_session", lambda: None)
+
+
+def test_a_cluster_that_is_not_there_is_named(tmp_path: Path, no_session: None) -> None:
+    from penstock.spark.session import open_session
 
     master = f"spark://127.0.0.1:{free_port()}"
     with pytest.raises(EngineError, match=master):
         open_session(load(overrides={"master": master, "driver_memory": "512m"}), tmp_path, app_name="nowhere")
-    stop_session()
 
 
-def test_a_state_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+def test_a_state_folder_that_cannot_be_made_is_named(tmp_path: Path, no_session: None) -> None:
     from penstock.spark.session import open_session
 
     blocked = tmp_path / "file"

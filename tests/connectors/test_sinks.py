@@ -393,9 +393,9 @@ def test_kafka_gets_the_whole_of_a_complete_result(opened: Opener, kafka: str) -
     sink = opened(key=("k",), complete=True, connector="kafka", servers=kafka, topic="complete")
     sink.deliver_complete(epoch(0, [taken("b", 1), put("a", 1)]), [small("a", 1), small("c", 1)])
     assert [(key, value) for key, value, _ in consumed(kafka, "complete", 3)] == [
-        (b'["a"]', small("a", 1).encode()),
-        (b'["b"]', None),
-        (b'["c"]', small("c", 1).encode()),
+        (b'{"k":"a"}', small("a", 1).encode()),
+        (b'{"k":"b"}', None),
+        (b'{"k":"c"}', small("c", 1).encode()),
     ]
 
 

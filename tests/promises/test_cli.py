@@ -351,7 +351,7 @@ def test_the_demo_ends_by_itself_with_a_summary_and_can_be_changed(tmp_path: Pat
     copy = tmp_path / "penstock-demo" / "shop.sql"
     copy.write_text(copy.read_text().replace("rank <= 3", "rank <= 5"))
     assert penstock("check", "penstock-demo", cwd=tmp_path).returncode == 0
-    again = penstock("run", "penstock-demo", "--seconds", "20", cwd=tmp_path)
+    again = penstock("run", "penstock-demo", "--drain", cwd=tmp_path)
     assert again.returncode == 0, again.stderr
     ranks = {row["rank"] for row in objects(penstock("peek", "penstock-demo", "best_products", "-n", "100", "--json", cwd=tmp_path).stdout)}
     assert ranks == {1, 2, 3, 4, 5}

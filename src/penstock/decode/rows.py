@@ -23,7 +23,7 @@ RAW = "__raw"
 _REPLACED = "\ufffd"  # what a reader puts in the place of bytes that are not UTF-8
 _CSV = {"columnNameOfCorruptRecord": CORRUPT, "escape": '"'}
 _JSON = {"columnNameOfCorruptRecord": CORRUPT}
-_WHOLE_TIMES = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS]XXX"}  # Spark's own format ends at milliseconds
+_WHOLE_TIMES = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS]" + "X" * 3}  # Spark's own format ends at milliseconds
 
 
 class Described(Protocol):

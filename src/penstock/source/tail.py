@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 import pyarrow
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
@@ -37,12 +38,12 @@ class Tail:
         self._is_text = option_value(spec.options, "files", "format") == "text"
 
     def live(self, spark: SparkSession, limits: Limits) -> DataFrame:
-        spark.dataSource.register(Lines)
+        _register(spark)
         options = {"files": self._path, "chunk": str(limits.megabytes * _MEGABYTE)}
         return self._records(spark.readStream.format(LINES).options(**options).load())
 
     def history(self, spark: SparkSession, span: Span) -> DataFrame:
-        spark.dataSource.register(Lines)
+        _register(spark)
         start = from_offset(json.loads(span.start)) if span.start else {}
         end = from_offset(json.loads(span.end)) if span.end else advance(self._path, start, None)
         plan = json.dumps([asdict(piece) for piece in pieces(start, end)])
@@ -55,6 +56,15 @@ class Tail:
         # A blank line holds no record, as in a file that is not followed; in a text it is a line like any other.
         kept = lines if self._is_text else lines.where("value IS NULL OR trim(CAST(value AS STRING)) <> ''")
         return kept.selectExpr("value AS __value", "to_json(named_struct('file', file, 'line', line)) AS __position")
+
+
+def _register(spark: SparkSession) -> None:
+    """Make the source known to the session, whoever was there first."""
+    try:
+        spark.dataSource.register(Lines)
+    except AnalysisException as error:
+        if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
+            raise
 
 
 class Lines(DataSource):
