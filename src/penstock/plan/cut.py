@@ -34,9 +34,9 @@ from penstock.plan.nodes import (
     rebuild,
     walk,
 )
+from penstock.plan.opaque import with_views
 from penstock.plan.rewrite import rewrite
 from penstock.plan.shape import Shapes, window_of
-from penstock.plan.text import sql
 from penstock.plan.watermarks import scoped
 
 KEPT = "__kept"
@@ -101,21 +101,10 @@ def inlined(node: Node, declared: Mapping[str, Declaration], stop: Callable[[Vie
             return replace(part, input=inner.input if isinstance(inner, Alias) else inner)
         if isinstance(part, Opaque):
             views = [entry for name in part.names if isinstance(entry := declared.get(name), View) and not stop(entry)]
-            return _with_views(part, {view.name: meaning(view, declared, stop) for view in views})
+            return with_views(part, {view.name: meaning(view, declared, stop) for view in views})
         return rebuild(part, expand)
 
     return expand(node)
-
-
-def _with_views(node: Opaque, views: Mapping[str, Node]) -> Opaque:
-    """SQL that is not looked into, with the views it names defined in front of it."""
-    if not views:
-        return node
-    definitions = ", ".join(f"{quoted(name)} AS ({sql(plan)})" for name, plan in views.items())
-    head, _, rest = node.sql.lstrip().partition(" ")
-    text = f"WITH {definitions}, {rest}" if head.lower() == "with" else f"WITH {definitions} {node.sql}"
-    names = [name for name in node.names if name not in views] + [name for plan in views.values() for name in names_read(plan)]
-    return replace(node, sql=text, names=tuple(dict.fromkeys(names)))
 
 
 def meaning(view: View, declared: Mapping[str, Declaration], stop: Callable[[View], bool] = lambda view: False) -> Node:

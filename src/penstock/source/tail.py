@@ -7,12 +7,12 @@ lost between planning and reading a batch is one dead letter, not a failure. Uni
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 import pyarrow
-from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
@@ -25,6 +25,7 @@ from penstock.source.options import option_value
 
 LINES = "penstock_lines"
 _MEGABYTE = 1024 * 1024
+_serial = itertools.count()
 _SCHEMA = pyarrow.schema([("value", pyarrow.binary()), ("file", pyarrow.string()), ("line", pyarrow.int64())])
 
 Offset = dict[str, dict[str, str | int]]
@@ -38,16 +39,14 @@ class Tail:
         self._is_text = option_value(spec.options, "files", "format") == "text"
 
     def live(self, spark: SparkSession, limits: Limits) -> DataFrame:
-        _register(spark)
         options = {"files": self._path, "chunk": str(limits.megabytes * _MEGABYTE)}
-        return self._records(spark.readStream.format(LINES).options(**options).load())
+        return self._records(spark.readStream.format(_register(spark)).options(**options).load())
 
     def history(self, spark: SparkSession, span: Span) -> DataFrame:
-        _register(spark)
         start = from_offset(json.loads(span.start)) if span.start else {}
         end = from_offset(json.loads(span.end)) if span.end else advance(self._path, start, None)
         plan = json.dumps([asdict(piece) for piece in pieces(start, end)])
-        return self._records(spark.read.format(LINES).options(files=self._path, plan=plan).load())
+        return self._records(spark.read.format(_register(spark)).options(files=self._path, plan=plan).load())
 
     def close(self) -> None:
         return None
@@ -58,13 +57,14 @@ class Tail:
         return kept.selectExpr("value AS __value", "to_json(named_struct('file', file, 'line', line)) AS __position")
 
 
-def _register(spark: SparkSession) -> None:
-    """Make the source known to the session, whoever was there first."""
-    try:
-        spark.dataSource.register(Lines)
-    except AnalysisException as error:
-        if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
-            raise
+def _register(spark: SparkSession) -> str:
+    """Make the source known to this session, under a name of its own.
+
+    Spark looks for a taken name in the session that is active in the thread, which need not be this one.
+    """
+    name = f"{LINES}_{next(_serial)}"
+    spark.dataSource.register(type("SessionLines", (Lines,), {"name": classmethod(lambda cls: name)}))
+    return name
 
 
 class Lines(DataSource):
