@@ -15,7 +15,8 @@ from penstock.errors import NameFault
 from penstock.plan.cut import inlined, meaning
 from penstock.plan.declare import Declared, View
 from penstock.plan.findings import Finding
-from penstock.plan.nodes import Item, Node, Order, Project, Scan, rebuild
+from penstock.plan.load import spelled
+from penstock.plan.nodes import Item, Node, Order, Project, Scan, names_read
 from penstock.plan.statements import Select, parse
 from penstock.settings import Settings
 from penstock.share.explain import Explanation, explain
@@ -117,17 +118,10 @@ class Engine:
         return found
 
     def _spelled(self, node: Node) -> Node:
-        """Names as they were declared: SQL does not mind their case."""
-        by_lower = {known.lower(): known for known in self.declared.declarations}
-
-        def spell(part: Node) -> Node:
-            if isinstance(part, Scan):
-                if part.name.lower() not in by_lower:
-                    self._declaration(part.name)
-                return Scan(by_lower[part.name.lower()], part.where)
-            return rebuild(part, spell)
-
-        return spell(node)
+        """Names as they were declared: SQL does not mind their case. One that is not declared is named."""
+        for name in names_read(node):
+            self._declaration(name)
+        return spelled(node, {known.lower(): known for known in self.declared.declarations})
 
 
 def _limited(plan: Node, n: int | None) -> Node:
