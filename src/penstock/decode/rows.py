@@ -91,8 +91,8 @@ def _lines(raw: DataFrame, spec: Described, ahead: FutureGuard, words: bool) -> 
 def _judged(raw: DataFrame, spec: Described, ahead: FutureGuard, words: bool) -> DataFrame:
     """Rows that the source has typed already.
 
-    Where a reader could not fit a record every column is looked at, so that Spark reads all of them: a column that no view
-    asks for must not hide that its value is wrong.
+    A column that no view asks for must not hide that its value is wrong, so Spark is made to read every column that can
+    be: any JSON value fits a text column, which is therefore read only where it is asked for.
     """
     as_json = F.to_json(F.struct(*_columns(spec.schema)), _WHOLE_TIMES)
     if CORRUPT not in raw.columns:
@@ -100,9 +100,11 @@ def _judged(raw: DataFrame, spec: Described, ahead: FutureGuard, words: bool) ->
     is_json = spec.options.get("format", "json") == "json"
     not_json = f"WHEN get_json_object({CORRUPT}, '$') IS NULL THEN '{NOT_JSON}'" if is_json else ""
     faults = [
-        (f"{CORRUPT} IS NOT NULL", f"CASE WHEN NOT is_valid_utf8({CORRUPT}) THEN '{INVALID_UTF8}' {not_json} ELSE '{MISFIT}' END"),
-        (_all_null(spec.schema), f"'{NO_COLUMNS}'"),
-        *([] if is_json else _replaced(spec.schema)),
+        (
+            f"{CORRUPT} IS NOT NULL{_having_read(spec.schema) if is_json else ''}",
+            f"CASE WHEN NOT is_valid_utf8({CORRUPT}) THEN '{INVALID_UTF8}' {not_json} ELSE '{MISFIT}' END",
+        ),
+        *([] if is_json else [(_all_null(spec.schema), f"'{NO_COLUMNS}'"), *_replaced(spec.schema)]),
         *ahead.faults(),
     ]
     return raw.select(*_columns(spec.schema), *_letter(_reason(faults, words), F.coalesce(F.col(CORRUPT), as_json)))
@@ -123,6 +125,12 @@ def _columns(schema: Schema) -> list[Column]:
 
 def _all_null(schema: Schema) -> str:
     return " AND ".join(f"{quote(name)} IS NULL" for name in schema.names)
+
+
+def _having_read(schema: Schema) -> str:
+    """Always true, which Spark cannot know; looked at for bad records only, and yet it has the columns read for all."""
+    fallible = [quote(column.name) for column in schema if column.family != "text"] or [quote(schema.names[0])]
+    return f" AND to_json(struct({', '.join(fallible)})) <> ''"
 
 
 def _letter(reason: str, record: Column) -> Sequence[Column]:

@@ -1,6 +1,6 @@
 """Dead letters: counted by every job that reads a stream, fetched by position, kept once.
 
-The count of an epoch's bad records comes with its rows. Only where it is not zero the epoch's part of the source is read again,
+The gate of a stream counts an epoch's bad records. Only where it is not zero the epoch's part of the source is read again,
 for the bad records and their positions; a position that is already kept is not counted twice.
 """
 
@@ -18,7 +18,8 @@ from penstock.decode import locate_lines
 from penstock.sink.store import Store
 from penstock.source import SkipsFiles, Span
 from penstock.spark.checkpoint import read_epoch, source_order, span_of
-from penstock.spark.frames import App, counter, counts_rows, dead
+from penstock.spark.frames import App, dead
+from penstock.spark.gate import Gates
 
 
 class DeadLetters:
@@ -26,22 +27,17 @@ class DeadLetters:
 
     def __init__(self, desk: SparkSession, app: App, store: Store, checkpoint: Path, occurrences: tuple[str, ...]) -> None:
         self._desk, self._app, self._store, self._checkpoint, self._occurrences = desk, app, store, checkpoint, occurrences
+        self._gates = Gates(dict.fromkeys(occurrences))
         self.found = 0
 
     def collect(self, execution: JavaObject, epoch: int) -> int:
         """Keep the epoch's dead letters; how many rows it made of streams whose rows are not their source's records."""
-        metrics = execution.observedMetrics()
-        made = 0
-        for stream in dict.fromkeys(self._occurrences):
-            counts = metrics.get(counter(stream))
-            if counts.isEmpty():
-                continue
-            if counts.get().getLong(0):
+        counts = self._gates.counts(execution)
+        for stream in counts:
+            if counts[stream].dead:
                 self._fetch(stream, epoch)
-            if counts_rows(self._app.declared.streams[stream]):
-                made += int(counts.get().getLong(1))
             self._name_unreadable(stream, epoch)
-        return made
+        return sum(counts[stream].rows for stream in counts if self._app.declared.streams[stream].options.get("connector") == "generator")
 
     def _span(self, stream: str, epoch: int) -> Span:
         names = source_order(list(self._occurrences), len(read_epoch(self._checkpoint, epoch).ends))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from penstock.decode import dead_rows, decode
@@ -18,6 +18,7 @@ from penstock.schema import quote
 from penstock.settings import Settings
 from penstock.source import Limits, Source, SourceSpec, Span
 from penstock.source.open import open_source, table_frame
+from penstock.spark.gate import gate
 
 
 @dataclass(frozen=True)
@@ -56,10 +57,10 @@ def plan_frame(spark: SparkSession, plan: Node) -> DataFrame:
 
 
 def live_stream(spark: SparkSession, app: App, stream: Stream, *, watermarked: bool) -> DataFrame:
-    """Good rows of a stream as they come; rows and dead letters are counted on the way.
+    """Good rows of a stream as they come, through its gate.
 
-    The count is also a barrier that Spark moves nothing across. So a record is decoded once, and a view's filter stays above
-    the watermark, which all good rows of the stream move: a filter below it would hold it back.
+    Spark moves nothing across the gate. So a record is decoded once, and a view's filter stays above the watermark, which all
+    good rows of the stream move: a filter below it would hold it back.
     """
     raw = app.source(stream).live(spark, app.limits)
     decoded = decode(raw, app.spec(stream), stream.event_time, _max_ahead(stream), words=False)
@@ -67,10 +68,7 @@ def live_stream(spark: SparkSession, app: App, stream: Stream, *, watermarked: b
         time = quote(stream.event_time)
         decoded = decoded.withColumn(stream.event_time, F.expr(f"if(__reason IS NULL, {time}, NULL)"))
         decoded = decoded.withWatermark(stream.event_time, stream.lateness or "0 seconds")
-    counts = [F.expr("count_if(__reason IS NOT NULL)").alias("dead")]
-    if counts_rows(stream):
-        counts.append(F.count(F.lit(1)).alias("rows"))
-    return _good(decoded.observe(counter(stream.name), *counts), stream)
+    return decoded.where(gate(stream.name)).select(*_columns(stream))
 
 
 def history(spark: SparkSession, app: App, stream: Stream, span: Span, *, now: str = "current_timestamp()") -> DataFrame:
@@ -86,7 +84,11 @@ def dead(spark: SparkSession, app: App, stream: Stream, span: Span, *, now: str 
 
 
 def _good(decoded: DataFrame, stream: Stream) -> DataFrame:
-    return decoded.where("__reason IS NULL").select(*[F.col(quote(name)) for name in stream.schema.names])
+    return decoded.where("__reason IS NULL").select(*_columns(stream))
+
+
+def _columns(stream: Stream) -> list[Column]:
+    return [F.col(quote(name)) for name in stream.schema.names]
 
 
 def _max_ahead(stream: Stream) -> str | None:
@@ -94,16 +96,6 @@ def _max_ahead(stream: Stream) -> str | None:
     if isinstance(value, Secret):
         raise OptionFault(f"stream `{stream.name}`: `max_ahead` cannot be a secret", where=stream.where)
     return None if value is None else str(value)
-
-
-def counts_rows(stream: Stream) -> bool:
-    """True where a stream's rows are not the records that Spark counts by itself; counting costs every row a little."""
-    return stream.options.get("connector") == "generator"
-
-
-def counter(stream: str) -> str:
-    """The name under which a stream's rows and dead letters are counted."""
-    return f"stream:{stream}"
 
 
 def register_tables(spark: SparkSession, app: App, names: Iterable[str]) -> None:
