@@ -37,7 +37,7 @@ class Runner(Protocol):
     def dead(self, stream: str) -> Rows:
         """A stream's dead letters."""
 
-    def run(self, *, drain: bool, stop: threading.Event, report: Callable[[list[Progress]], None]) -> None: ...
+    def run(self, *, drain: bool, stop: threading.Event, report: Callable[[list[Progress]], None], take_over: bool = False) -> None: ...
 
     def close(self) -> None: ...
 
@@ -87,9 +87,12 @@ class Engine:
         unkept = inlined(plan, self.declared.declarations, stop=lambda view: self._run().kept(view.name) is not None)
         return self._run().evaluate(unkept, View("query", plan, text=sql.strip()))
 
-    def run(self, drain: bool, stop: threading.Event, report: Callable[[list[Progress]], None]) -> None:
-        """Run every view of the app; blocks until drained or stopped. Raises the first error if a job was given up."""
-        self._run().run(drain=drain, stop=stop, report=report)
+    def run(self, drain: bool, stop: threading.Event, report: Callable[[list[Progress]], None], take_over: bool = False) -> None:
+        """Run every view of the app; blocks until drained or stopped. Raises the first error if a job was given up.
+
+        `take_over` replaces a driver that holds the state folder and cannot be stopped; that one is fenced.
+        """
+        self._run().run(drain=drain, stop=stop, report=report, take_over=take_over)
 
     def close(self) -> None:
         if self._runner is not None:

@@ -32,6 +32,9 @@ def run(
     app: App,
     drain: Annotated[bool, typer.Option("--drain", help="Stop once caught up with the sources.")] = False,
     seconds: Annotated[float | None, option("--seconds", metavar="N", help="Stop after so many seconds.", min=0)] = None,
+    take_over: Annotated[
+        bool, typer.Option("--take-over", help="Replace a driver that hangs or cannot be reached; it is fenced: it writes nothing any more.")
+    ] = False,
     state: State = None,
     settings: Set = None,
     log_json: LogJson = False,
@@ -44,10 +47,11 @@ def run(
     from penstock.cli import live
 
     with opened(app, state, settings, log_json, verbose) as engine:
-        attend(engine, live.watch(engine.declared.name, log_json), drain, lambda _progress, elapsed: seconds is not None and elapsed >= seconds)
+        watch = live.watch(engine.declared.name, log_json)
+        attend(engine, watch, drain, lambda _progress, elapsed: seconds is not None and elapsed >= seconds, take_over=take_over)
 
 
-def attend(engine: Engine, watch: Watch, drain: bool, over: Callable[[list[Progress], float], bool]) -> list[Progress]:
+def attend(engine: Engine, watch: Watch, drain: bool, over: Callable[[list[Progress], float], bool], *, take_over: bool = False) -> list[Progress]:
     """Runs the engine until it has drained, `over(progress, elapsed seconds)` holds or somebody stops it; gives the last progress seen.
 
     Spark has ended when this returns; kept results can still be read. What the engine raises is raised here.
@@ -60,7 +64,7 @@ def attend(engine: Engine, watch: Watch, drain: bool, over: Callable[[list[Progr
 
     def work() -> None:
         try:
-            engine.run(drain, stopping.event, report)
+            engine.run(drain, stopping.event, report, take_over)
         except BaseException as error:  # it is raised again on the main thread
             raised.append(error)
 

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TextIO
 
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.catalog import Catalog
 from penstock.change import Rows
-from penstock.errors import StateError
 from penstock.plan.declare import View
 from penstock.plan.nodes import Node, names_read
 from penstock.schema import Column, Schema, quote
@@ -27,6 +22,7 @@ from penstock.source import Recorded
 from penstock.spark import rows
 from penstock.spark.faults import in_users_words
 from penstock.spark.frames import App, plan_frame, register_history
+from penstock.spark.hold import Hold
 from penstock.spark.job import JobRun
 from penstock.spark.session import open_session, stop_session
 from penstock.spark.supervisor import Guard, supervise
@@ -97,8 +93,14 @@ class SparkRunner:
             return Rows(_DEAD_COLUMNS, iter(()))
         return Rows(_DEAD_COLUMNS, map(_letter, self._results().dead(stream)))
 
-    def run(self, *, drain: bool, stop: threading.Event, report: Callable[[list[Progress]], None]) -> None:
-        with _Lock(self._app.state):
+    def run(self, *, drain: bool, stop: threading.Event, report: Callable[[list[Progress]], None], take_over: bool = False) -> None:
+        with Hold(self._app.state, take_over=take_over) as hold:
+
+            def reported(progress: list[Progress]) -> None:
+                if hold.lost:
+                    stop.set()
+                report(progress)
+
             spark, store, catalog = self._spark(), self._results(), Catalog(self._app.state)
             gate = threading.Semaphore(2 * max(2, spark.sparkContext.defaultParallelism))
             guards = [
@@ -106,7 +108,9 @@ class SparkRunner:
                 for job in jobs(self._app.declared)
             ]
             with self._sources(drain):
-                supervise(guards, drain=drain, stop=stop, report=report)
+                supervise(guards, drain=drain, stop=stop, report=reported)
+            if hold.lost:
+                raise hold.fenced()
         failed = next((guard.error for guard in guards if guard.error is not None), None)
         if failed is not None:
             raise failed
@@ -136,29 +140,3 @@ class SparkRunner:
 def _letter(row: DeadRow) -> str:
     found = {"position": json.loads(row.position), "reason": row.reason, "raw": row.raw.decode("utf-8", "replace"), "seen_at": row.seen_at}
     return json.dumps(found, ensure_ascii=False)
-
-
-class _Lock:
-    """One process at a time runs an app from a state folder."""
-
-    def __init__(self, state: Path) -> None:
-        self._path = state / "lock"
-        self._file: TextIO | None = None
-
-    def __enter__(self) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = self._path.open("a+", encoding="utf-8")
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            self._file.seek(0)
-            holder = self._file.read().strip() or "another process"
-            self._file.close()
-            raise StateError(f"{self._path.parent} is in use by {holder}", hint="stop it, or choose another state folder with --state") from None
-        self._file.truncate(0)
-        self._file.write(f"process {os.getpid()}")
-        self._file.flush()
-
-    def __exit__(self, *exc: object) -> None:
-        if self._file is not None:
-            self._file.close()
