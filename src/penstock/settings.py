@@ -6,9 +6,11 @@ Values come from, weakest first: the default, `penstock.toml`, `PENSTOCK_<NAME>`
 from __future__ import annotations
 
 import difflib
+import math
 import os
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -18,32 +20,69 @@ from penstock.errors import OptionFault
 Value = str | int | float | bool
 
 
+def _anything(value: Value) -> bool:
+    return True
+
+
 @dataclass(frozen=True)
 class Setting:
-    """One knob; the type of a value is the type of its default."""
+    """One knob; the type of a value is the type of its default, and `fits` says which values mean something: those that `wants` names."""
 
     name: str
     default: Value
     help: str
+    wants: str = ""
+    fits: Callable[[Value], bool] = _anything
 
+
+_MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(,\s*\d+)?\])?|local-cluster\[.+\]|spark://[^\s:,]+:\d+(,[^\s:,]+:\d+)*|yarn|k8s://\S+")
+_MEMORY = re.compile(r"(\d+)([kmgt])b?", re.IGNORECASE)
+_MEGABYTES = {"k": 1 / 1024, "m": 1, "g": 1024, "t": 1024 * 1024}
+_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+_LEAST_MB = 512  # Spark itself refuses to start with less
+
+
+def _is_master(value: Value) -> bool:
+    return _MASTER.fullmatch(str(value)) is not None
+
+
+def _is_memory(value: Value) -> bool:
+    found = _MEMORY.fullmatch(str(value))
+    return found is not None and int(found[1]) * _MEGABYTES[found[2].lower()] >= _LEAST_MB
+
+
+def _at_least(least: float) -> Callable[[Value], bool]:
+    return lambda value: least <= float(value) < math.inf
+
+
+def _is_level(value: Value) -> bool:
+    return str(value).upper() in _LEVELS
+
+
+_A_MASTER = "local[*], local[2], spark://host:port, yarn or k8s://..."
+_A_MEMORY = "a size of at least 512m, such as 512m or 4g"
+_COUNT = "a whole number from 0 on"
+_FROM_ONE = "a whole number from 1 on"
+_SECONDS = "a number of seconds from 0 on"
 
 SETTINGS: tuple[Setting, ...] = (
-    Setting("master", "local[*]", "Spark master; `spark://host:port` runs the same app on a cluster"),
-    Setting("driver_memory", "4g", "memory of the driver's JVM"),
-    Setting("executor_memory", "1g", "memory of each executor on a cluster"),
-    Setting("shuffle_partitions", 0, "partitions of a shuffle and of state; 0: as many as cores, 8 at most"),
+    Setting("master", "local[*]", "Spark master; `spark://host:port` runs the same app on a cluster", _A_MASTER, _is_master),
+    Setting("driver_memory", "4g", "memory of the driver's JVM", _A_MEMORY, _is_memory),
+    Setting("executor_memory", "1g", "memory of each executor on a cluster", _A_MEMORY, _is_memory),
+    Setting("shuffle_partitions", 0, "partitions of a shuffle and of state; 0: as many as cores, 8 at most", _COUNT, _at_least(0)),
     Setting("state", "", "state folder; empty: `.penstock` in the app's folder"),
     Setting("store", "", "results store: empty for SQLite in the state folder, or postgres://user@host:port/database"),
     Setting("trigger", "", "how often a view looks for rows: empty (as soon as possible), `10 seconds`, or `once`"),
-    Setting("batch_rows_max", 2_000_000, "most rows that one micro-batch takes from a broker or generator"),
-    Setting("batch_mb_max", 512, "most megabytes of files that one micro-batch takes"),
-    Setting("batch_files_max", 0, "most files that one micro-batch takes; 0: no bound but `batch_mb_max`"),
-    Setting("restarts_max", 5, "restarts of a failing job in a row before it is given up"),
-    Setting("restart_backoff_s", 1.0, "wait before the first restart; doubled each time, 60 s at most"),
-    Setting("stop_timeout_s", 9.0, "how long a stop waits for the current batch"),
-    Setting("changes_kept_epochs", 1000, "epochs of a view's change log that are kept once every sink has them"),
+    Setting("batch_rows_max", 2_000_000, "most rows that one micro-batch takes from a broker or generator", _FROM_ONE, _at_least(1)),
+    Setting("batch_mb_max", 512, "most megabytes of files that one micro-batch takes", _FROM_ONE, _at_least(1)),
+    Setting("batch_files_max", 0, "most files that one micro-batch takes; 0: no bound but `batch_mb_max`", _COUNT, _at_least(0)),
+    Setting("restarts_max", 5, "restarts of a failing job in a row before it is given up", _COUNT, _at_least(0)),
+    Setting("restart_backoff_s", 1.0, "wait before the first restart; doubled each time, 60 s at most", _SECONDS, _at_least(0)),
+    Setting("stop_timeout_s", 9.0, "how long a stop waits for the current batch", _SECONDS, _at_least(0)),
+    Setting("stalled_after_s", 120.0, "a batch that takes longer makes `/health` of `run --metrics` say so", _SECONDS, _at_least(0)),
+    Setting("changes_kept_epochs", 1000, "epochs of a view's change log that are kept once every sink has them", _COUNT, _at_least(0)),
     Setting("fast_start", False, "compile less eagerly in the JVM: quicker to start, slower in long runs"),
-    Setting("log_level", "INFO", "level of Penstock's own log"),
+    Setting("log_level", "INFO", "level of Penstock's own log", " or ".join(_LEVELS), _is_level),
 )
 _BY_NAME = {setting.name: setting for setting in SETTINGS}
 
@@ -100,12 +139,31 @@ def _typed(name: str, value: object, origin: str) -> Value:
             f"{origin}: there is no setting `{name}`",
             hint=f"did you mean `{near[0]}`?" if near else "docs/settings.md lists all of them",
         )
-    wanted = type(setting.default)
-    if wanted is bool and isinstance(value, str) and value.lower() in ("true", "false"):
-        return value.lower() == "true"
     try:
-        if wanted is bool and not isinstance(value, bool):
-            raise ValueError(value)
-        return wanted(value)  # type: ignore[call-overload, no-any-return, arg-type, unused-ignore]
-    except (TypeError, ValueError):
-        raise OptionFault(f"{origin}: `{name}` wants a {wanted.__name__}, not {value!r}", hint=setting.help) from None
+        found = _of_type(type(setting.default), value)
+        if setting.fits(found):
+            return found
+    except (KeyError, ValueError):
+        pass
+    wants = setting.wants or _TYPES[type(setting.default)]
+    raise OptionFault(f"{origin}: `{name}` wants {wants}, not {value!r}", hint=setting.help)
+
+
+_TYPES: Mapping[type, str] = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+
+
+def _of_type(wanted: type, value: object) -> Value:
+    """`value` as the type of a setting; a number is not taken for a truth, nor half a number for a whole one."""
+    if wanted is bool:
+        if isinstance(value, bool):
+            return value
+        return {"true": True, "false": False}[str(value).lower()] if isinstance(value, str) else _no(value)
+    if isinstance(value, (dict, list)) or (isinstance(value, bool) and wanted is not str):
+        return _no(value)
+    if wanted is int:
+        return int(value) if isinstance(value, (int, str)) else _no(value)
+    return float(str(value)) if wanted is float else str(value)
+
+
+def _no(value: object) -> Value:
+    raise ValueError(value)

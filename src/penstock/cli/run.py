@@ -35,6 +35,9 @@ def run(
     take_over: Annotated[
         bool, typer.Option("--take-over", help="Replace a driver that hangs or cannot be reached; it is fenced: it writes nothing any more.")
     ] = False,
+    metrics: Annotated[
+        str | None, option("--metrics", metavar="HOST:PORT", help="Serve /metrics (Prometheus) and /health there; a port alone is on loopback.")
+    ] = None,
     state: State = None,
     settings: Set = None,
     log_json: LogJson = False,
@@ -48,6 +51,10 @@ def run(
 
     with opened(app, state, settings, log_json, verbose) as engine:
         watch = live.watch(engine.declared.name, log_json)
+        if metrics is not None:
+            from penstock.cli.metrics import Metrics
+
+            watch = Metrics(metrics, watch, engine.settings.seconds("stalled_after_s"))
         attend(engine, watch, drain, lambda _progress, elapsed: seconds is not None and elapsed >= seconds, take_over=take_over)
 
 

@@ -7,6 +7,7 @@ for the bad records and their positions; a position that is already kept is not 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -28,12 +29,19 @@ class DeadLetters:
     def __init__(self, desk: SparkSession, app: App, store: Store, checkpoint: Path, occurrences: tuple[str, ...]) -> None:
         self._desk, self._app, self._store, self._checkpoint, self._occurrences = desk, app, store, checkpoint, occurrences
         self._gates = Gates(dict.fromkeys(occurrences))
-        self.found = 0
+        self.by_stream: Counter[str] = Counter()
+        self.rows_by_stream: Counter[str] = Counter()
+
+    @property
+    def found(self) -> int:
+        """How many were new, of all streams."""
+        return self.by_stream.total()
 
     def collect(self, execution: JavaObject, epoch: int) -> int:
         """Keep the epoch's dead letters; how many rows it made of streams whose rows are not their source's records."""
         counts = self._gates.counts(execution)
         for stream in counts:
+            self.rows_by_stream[stream] += counts[stream].rows
             if counts[stream].dead:
                 self._fetch(stream, epoch)
             self._name_unreadable(stream, epoch)
@@ -49,7 +57,7 @@ class DeadLetters:
         if isinstance(source, SkipsFiles):
             seen = datetime.now(UTC).isoformat()
             skipped = source.unreadable(self._desk, self._span(stream, epoch))
-            self.found += self._store.add_dead(stream, [(json.dumps({"file": file}), reason, b"", seen) for file, reason in skipped])
+            self.by_stream[stream] += self._store.add_dead(stream, [(json.dumps({"file": file}), reason, b"", seen) for file, reason in skipped])
 
     def _fetch(self, stream: str, epoch: int) -> None:
         logged = read_epoch(self._checkpoint, epoch)
@@ -58,7 +66,7 @@ class DeadLetters:
         positions, reasons, records = (found[name].to_pylist() for name in ("position", "reason", "raw"))
         raws = [record or b"" for record in records]
         seen = datetime.now(UTC).isoformat()
-        self.found += self._store.add_dead(stream, list(zip(with_lines(positions, raws), reasons, raws, [seen] * len(raws), strict=True)))
+        self.by_stream[stream] += self._store.add_dead(stream, list(zip(with_lines(positions, raws), reasons, raws, [seen] * len(raws), strict=True)))
 
 
 def with_lines(positions: list[str], records: list[bytes]) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -18,6 +18,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.catalog import Incarnation
 from penstock.change import Change, Epoch
 from penstock.errors import StateError
+from penstock.eventtime import interval
 from penstock.plan.cut import KEPT, Strategy
 from penstock.plan.nodes import Order
 from penstock.share.jobs import Job, Member
@@ -62,6 +63,26 @@ class JobRun:
     @property
     def dead_found(self) -> int:
         return self._dead.found
+
+    @property
+    def dead_by_stream(self) -> Mapping[str, int]:
+        return self._dead.by_stream
+
+    @property
+    def rows_by_stream(self) -> Mapping[str, int]:
+        """Rows that came to each stream's gate, good and bad."""
+        return self._dead.rows_by_stream
+
+    @property
+    def occurrences(self) -> tuple[str, ...]:
+        """The streams as the plan reads them, one that is read twice twice."""
+        return self._lower.occurrences
+
+    @property
+    def interval_s(self) -> float | None:
+        """How often a batch is to begin; None: as soon as the last one has ended, or once."""
+        trigger = str(self.job.members[0].view.options.get("trigger") or self._app.settings.text("trigger"))
+        return interval(trigger) / 1e6 if trigger and trigger != "once" else None
 
     def _check_logs(self) -> None:
         """commit log <= ledger <= offset log, or the state folder was tampered with."""

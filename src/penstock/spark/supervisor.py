@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from penstock.catalog import Catalog, Incarnation
 from penstock.errors import FencedError, PenstockError, StateError, UserError
@@ -25,6 +26,7 @@ from penstock.spark.measure import measured
 log = logging.getLogger("penstock.spark")
 _LONGEST_WAIT_S = 60.0
 _POLL_S = 0.1
+_WARN_EVERY_S = 60.0
 _FINAL = (UserError, FencedError, StateError)
 
 
@@ -40,33 +42,40 @@ class Guard:
     gate: AbstractContextManager[object] = field(default_factory=nullcontext)
     progress: Progress = field(init=False)
     error: PenstockError | None = None
+    _down_since: float | None = None
+    _warned_at: float = float("-inf")
 
     def __post_init__(self) -> None:
-        self.progress = Progress(self.job.name, tuple(member.name for member in self.job.members))
+        self.progress = Progress(self.job.name, tuple(member.name for member in self.job.members), moved_at=time.time())
 
     def run(self, *, drain: bool) -> None:
         """Run the job until it is drained, stopped, or given up."""
         failures = 0
+        self._down_since = time.monotonic()
         while not self.stop.is_set():
             began = time.monotonic()
             error = self._attempt(drain)
             if error is None:
-                self.progress = replace(self.progress, status="stopped" if self.stop.is_set() else "done", detail="", rows_per_s=0.0)
+                self._turn("stopped" if self.stop.is_set() else "done", rows_per_s=0.0)
                 return
+            self._down_since = self._down_since or time.monotonic()
             failures = 1 if time.monotonic() - began > 2 * _LONGEST_WAIT_S else failures + 1
             if isinstance(error, _FINAL) or failures > self.settings.number("restarts_max"):
                 self._give_up(error)
                 return
             wait = min(self.settings.seconds("restart_backoff_s") * 2 ** (failures - 1), _LONGEST_WAIT_S)
             log.warning("job %s failed and is started again in %g s: %s", self.job.name, wait, error)
-            self.progress = replace(self.progress, status="restarting", detail=str(error).splitlines()[0], restarts=self.progress.restarts + 1)
+            self._turn("restarting", str(error).splitlines()[0], restarts=self.progress.restarts + 1)
             self.stop.wait(wait)
-        self.progress = replace(self.progress, status="stopped")
+        self._turn("stopped")
+
+    def _turn(self, status: str, detail: str = "", **figures: Any) -> None:
+        self.progress = replace(self.progress, status=status, detail=detail, moved_at=time.time(), busy_since=None, behind=None, **figures)
 
     def _give_up(self, error: PenstockError) -> None:
         self.error = error
         log.error("job %s is given up: %s", self.job.name, error)
-        self.progress = replace(self.progress, status="failed", detail=str(error).splitlines()[0], rows_per_s=0.0)
+        self._turn("failed", str(error).splitlines()[0], rows_per_s=0.0)
 
     def _attempt(self, drain: bool) -> PenstockError | None:
         """One run of the job; the error that ended it, None when it ended as it should."""
@@ -80,10 +89,11 @@ class Guard:
             query = run.start(drain=drain)
             if not drain:
                 turn.close()
-            self.progress = replace(self.progress, status="running", detail="")
+            self._turn("running")
+            base, interval_s = self.progress, None if drain else run.interval_s
             while query.isActive and not self.stop.wait(_POLL_S):
-                self.progress = measured(self.progress, run)
-            self.progress = measured(self.progress, run)
+                self._measure(run, base, interval_s)
+            self._measure(run, base, interval_s)
             if self.stop.is_set():
                 run.stop(self.settings.seconds("stop_timeout_s"))
                 return None
@@ -102,6 +112,17 @@ class Guard:
             turn.close()
             if run is not None:
                 run.stop(0)
+
+    def _measure(self, run: JobRun, base: Progress, interval_s: float | None) -> None:
+        before = self.progress
+        found = measured(before, run, base, interval_s)
+        if found.batches > before.batches and self._down_since is not None:
+            found = replace(found, recovery_s=time.monotonic() - self._down_since)
+            self._down_since = None
+        if found.behind is not None and time.monotonic() - self._warned_at > _WARN_EVERY_S:
+            self._warned_at = time.monotonic()
+            log.warning("%s", found.behind, extra={"job": self.job.name})
+        self.progress = replace(found, detail=str(found.behind or ""))
 
 
 def supervise(guards: list[Guard], *, drain: bool, stop: threading.Event, report: Callable[[list[Progress]], None], every_s: float = 0.5) -> None:
