@@ -7,8 +7,10 @@ import typer
 from penstock.bench.verb import bench
 from penstock.cli import app
 from penstock.cli import main as run
+from penstock.testing.chaos.verb import chaos
+from penstock.testing.verify.verb import verify
 
-VERBS = (bench,)
+VERBS = (verify, chaos, bench)
 
 
 def program() -> typer.Typer:

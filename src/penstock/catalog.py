@@ -21,6 +21,16 @@ class Incarnation:
     fresh: bool
 
 
+@dataclass(frozen=True)
+class Life:
+    """What is known of a job's present life: which plan it runs (`fingerprint`), and since when (ISO 8601, UTC)."""
+
+    incarnation: str
+    checkpoint: Path
+    fingerprint: str
+    since: str
+
+
 class Catalog:
     """SQLite in the state folder. The incarnation changes with the checkpoint, so that no epoch is ever taken for another's."""
 
@@ -58,6 +68,12 @@ class Catalog:
         with self._connect() as connection:
             row = connection.execute("SELECT incarnation FROM jobs WHERE job = ?", (job,)).fetchone()
         return None if row is None else (row[0], self._checkpoint(job, row[0]))
+
+    def life(self, job: str) -> Life | None:
+        """The job's present life, if it ever ran."""
+        with self._connect() as connection:
+            row = connection.execute("SELECT incarnation, fingerprint, since FROM jobs WHERE job = ?", (job,)).fetchone()
+        return None if row is None else Life(row[0], self._checkpoint(job, row[0]), row[1], row[2])
 
     def _checkpoint(self, job: str, incarnation: str) -> Path:
         return self._state / "checkpoints" / job / incarnation

@@ -1,0 +1,66 @@
+"""What a stranger holds after following a sink's changes, one by one."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from penstock.testing.verify.rows import Reader, Row, Values
+
+
+@dataclass(frozen=True)
+class Told:
+    """One change as it stands in a sink; `key` where the sink tells a key alone, as a tombstone does."""
+
+    op: str
+    row: Row
+    key: Values | None = None
+
+
+@dataclass(frozen=True)
+class Delivered:
+    """What a stranger finds. `epoch`: how far the view has come there. `earlier`: records that an earlier life of the view left."""
+
+    epoch: int
+    rows: list[Row]
+    repeated: list[Row]
+    earlier: int = 0
+
+
+def followed(reader: Reader, told: Iterable[Told]) -> tuple[list[Row], list[Row]]:
+    """The rows that are there in the end, and the changes that were told twice."""
+    return _by_key(reader, told) if reader.key is not None else _as_bag(reader, told)
+
+
+def _by_key(reader: Reader, told: Iterable[Told]) -> tuple[list[Row], list[Row]]:
+    """The last of a key holds. An epoch tells of a key once: the same change again in it was delivered twice."""
+    held: dict[Values | None, Row] = {}
+    seen: set[tuple[int | None, str, Values | None, str]] = set()
+    repeated: list[Row] = []
+    for change in told:
+        key = change.key if change.key is not None else reader.key_of(reader.values(change.row.text))
+        mark = (change.row.epoch, change.op, key, change.row.text)
+        if mark in seen:
+            repeated.append(replace(change.row, place=f"{change.row.place} (told twice)"))
+        seen.add(mark)
+        if change.op == "+":
+            held[key] = change.row
+        else:
+            held.pop(key, None)
+    return list(held.values()), repeated
+
+
+def _as_bag(reader: Reader, told: Iterable[Told]) -> tuple[list[Row], list[Row]]:
+    """Every `+` is one more copy, every `-` one less; taking back what is not there is itself a fault."""
+    held: defaultdict[Values, list[Row]] = defaultdict(list)
+    wrong: list[Row] = []
+    for change in told:
+        values = reader.values(change.row.text)
+        if change.op == "+":
+            held[values].append(change.row)
+        elif held.get(values):
+            held[values].pop()
+        else:
+            wrong.append(replace(change.row, place=f"{change.row.place} (taken back, but it was not there)"))
+    return [row for copies in held.values() for row in copies], wrong

@@ -1,0 +1,74 @@
+"""What a job has consumed, as its checkpoint says: the life it is in, and the part of every source that each epoch took."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from penstock.catalog import Catalog
+from penstock.errors import StateError
+from penstock.plan.cut import Strategy
+from penstock.plan.declare import Declared
+from penstock.plan.nodes import Scan, walk
+from penstock.share.jobs import Job
+from penstock.source import Span
+from penstock.spark.checkpoint import LoggedEpoch, last_epoch, read_epoch, source_order, span_of
+
+_NEVER_RAN = "run the app first: `penstock run APP --drain`"
+
+
+@dataclass(frozen=True)
+class Life:
+    """One life of a job: from a new checkpoint to now. `streams` are those of its sources, in the order of the plan."""
+
+    job: Job
+    incarnation: str
+    checkpoint: Path
+    since: datetime
+    occurrences: tuple[str, ...]
+
+    def spans(self, epoch: int) -> dict[str, Span]:
+        """All that was taken of every stream up to the end of `epoch`."""
+        names = source_order(list(self.occurrences), len(read_epoch(self.checkpoint, epoch).ends))
+        return {name: span_of(self.checkpoint, epoch, index, from_start=True) for index, name in enumerate(names)}
+
+    def span(self, stream: str, after: int, epoch: int) -> Span:
+        """What was taken of a stream by the epochs later than `after` up to `epoch`."""
+        names = source_order(list(self.occurrences), len(read_epoch(self.checkpoint, epoch).ends))
+        whole = span_of(self.checkpoint, epoch, names.index(stream), from_start=True)
+        return whole if after < 0 else Span(read_epoch(self.checkpoint, after).ends[names.index(stream)], whole.end, whole.log)
+
+    def logged(self, epoch: int) -> list[LoggedEpoch]:
+        """The offset log up to `epoch`, as far back as it is kept, without a gap."""
+        found: list[LoggedEpoch] = []
+        while epoch >= 0 and (self.checkpoint / "offsets" / str(epoch)).exists():
+            found.append(read_epoch(self.checkpoint, epoch))
+            epoch -= 1
+        return found[::-1]
+
+
+def life_of(job: Job, declared: Declared, state: Path) -> Life:
+    """The life that the state folder knows of; StateError when the job never ran, or ran with another plan."""
+    names = ", ".join(f"`{member.name}`" for member in job.members)
+    if not (state / "catalog.db").exists():
+        raise StateError(f"nothing has run yet from the state folder {state}", hint=_NEVER_RAN)
+    found = Catalog(state).life(job.name)
+    if found is None:
+        raise StateError(f"view {names} has not run yet from the state folder {state}", hint=_NEVER_RAN)
+    if found.fingerprint != job.fingerprint:
+        raise StateError(
+            f"view {names} has changed since it ran: what was delivered belongs to what it was before",
+            hint="run the app, which builds the view anew, or verify the app as it was",
+        )
+    if last_epoch(found.checkpoint / "offsets") < 0:
+        raise StateError(f"view {names} has not finished an epoch yet: {found.checkpoint} is empty", hint=_NEVER_RAN)
+    plan = job.cut.lower
+    streams: Mapping[str, object] = declared.streams
+    occurrences = (
+        job.cut.streams
+        if job.cut.strategy is Strategy.RECOMPUTE
+        else tuple(part.name for part in walk(plan) if isinstance(part, Scan) and part.name in streams)
+    )
+    return Life(job, found.incarnation, found.checkpoint, datetime.fromisoformat(found.since), occurrences)

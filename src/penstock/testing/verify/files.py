@@ -1,0 +1,97 @@
+"""A folder of epochs, read as any program would: plain files in plain folders."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from penstock.errors import SinkError
+from penstock.sink.files_sink import MARKER
+from penstock.sink.spec import SinkSpec
+from penstock.testing.verify.changes import Delivered, Told, followed
+from penstock.testing.verify.rows import Reader, Row
+
+_TRIES = 5
+_EPOCH = re.compile(r"epoch=(\d+)")
+
+
+def read_files(spec: SinkSpec, reader: Reader, incarnation: str) -> Delivered:
+    """What the folder holds now; a folder that is cleared or replaced while it is read is read again."""
+    folder = spec.folder / spec.options["path"]
+    for _ in range(_TRIES):
+        try:
+            return _read(folder, spec, reader, incarnation)
+        except FileNotFoundError:
+            continue
+    raise SinkError(f"sink `{spec.name}`: {folder} changes faster than it can be read", hint="try again")
+
+
+def _read(folder: Path, spec: SinkSpec, reader: Reader, incarnation: str) -> Delivered:
+    if not folder.is_dir():
+        return Delivered(-1, [], [])
+    marker = _marker(folder, spec)
+    epochs = sorted((int(found[1]), path) for path in folder.iterdir() if (found := _EPOCH.fullmatch(path.name)))
+    if marker is not None and (marker.get("incarnation") != incarnation or marker.get("clearing")):
+        return Delivered(-1, [], [], earlier=len(epochs))
+    last = max((epoch for epoch, _ in epochs), default=-1)
+    position = max(last, int(marker["epoch"]) if marker is not None else -1)
+    if spec.complete:
+        epochs = epochs[-1:]
+    told = [change for epoch, path in epochs for file in _files(path) for change in _changes(file, epoch, reader)]
+    rows, repeated = followed(reader, told) if not (spec.append_only or spec.complete) else ([change.row for change in told], [])
+    return Delivered(position, rows, repeated)
+
+
+def _marker(folder: Path, spec: SinkSpec) -> dict[str, Any] | None:
+    path = folder / MARKER
+    if not path.exists():
+        return None
+    try:
+        read: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return read
+    except ValueError as error:
+        raise SinkError(
+            f"sink `{spec.name}`: {path} cannot be read: {error}", hint="restore it, or let the sink begin anew in another `path`"
+        ) from error
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if not path.name.startswith((".", "_")))
+
+
+def _changes(file: Path, epoch: int, reader: Reader) -> Iterator[Told]:
+    for number, record in _RECORDS.get(file.suffix, _json)(file, reader):
+        op = "+"
+        if isinstance(record, dict):
+            op = str(record.pop("_op", "+"))
+            text = json.dumps(record, ensure_ascii=False, separators=(",", ":")) if file.suffix == ".json" else reader.text(record)
+        else:
+            text = json.dumps(record)
+        yield Told(op, Row(text, f"{file.parent.name}/{file.name} line {number}", epoch))
+
+
+def _json(file: Path, reader: Reader) -> Iterator[tuple[int, Any]]:
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+        try:
+            yield number, json.loads(line)
+        except ValueError:
+            yield number, line
+
+
+def _csv(file: Path, reader: Reader) -> Iterator[tuple[int, Any]]:
+    with file.open(encoding="utf-8", newline="") as lines:
+        for number, record in enumerate(csv.DictReader(lines), start=2):
+            yield number, {name: value if value != "" else None for name, value in record.items()}
+
+
+def _parquet(file: Path, reader: Reader) -> Iterator[tuple[int, Any]]:
+    import pyarrow.parquet as pq
+
+    yield from enumerate(pq.read_table(file).to_pylist(), start=1)
+
+
+_RECORDS: dict[str, Callable[[Path, Reader], Iterator[tuple[int, Any]]]] = {".json": _json, ".csv": _csv, ".parquet": _parquet}

@@ -1,0 +1,126 @@
+"""What `verify` found, for people and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from penstock.testing.verify.compare import Comparison
+from penstock.testing.verify.rows import Row
+
+SHOWN_MAX = 10
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One view in one place: the results store (`sink` is None) or a sink.
+
+    `epoch` is how far the place has come and as of which it was compared; `late` counts input rows that the watermark dropped,
+    `earlier` what an earlier life of the view left there. `origins` gives the input positions behind rows, by their text.
+    `unread` says why the place cannot be read back, and nothing was compared.
+    """
+
+    view: str
+    sink: str | None
+    kind: str
+    epoch: int
+    found: Comparison
+    delivery: str = ""
+    late: int = 0
+    earlier: int = 0
+    behind: int = 0
+    origins: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    unread: str = ""
+
+    @property
+    def equal(self) -> bool:
+        return self.found.equal
+
+    @property
+    def place(self) -> str:
+        return f"{self.view} in the results store" if self.sink is None else f"{self.view} in sink {self.sink} ({self.kind})"
+
+    def as_json(self) -> dict[str, object]:
+        """The contract: view, sink, rows, missing, extra, different, equal; and the first faulty rows."""
+        return {
+            "view": self.view,
+            "sink": self.sink,
+            "kind": self.kind,
+            "epoch": self.epoch,
+            "rows": self.found.rows,
+            "missing": len(self.found.missing),
+            "extra": len(self.found.extra),
+            "different": len(self.found.different),
+            "equal": None if self.unread else self.equal,
+            "late": self.late,
+            "earlier": self.earlier,
+            "behind": self.behind,
+            "delivery": self.delivery,
+            "faults": [fault for fault, _ in zip(self._faults(), range(SHOWN_MAX), strict=False)],
+            "notes": [*self.notes, *([self.unread] if self.unread else [])],
+        }
+
+    def _faults(self) -> Iterator[dict[str, object]]:
+        for row in self.found.missing:
+            yield {"fault": "missing", "expected": row.text, "input": self._input(row)}
+        for row in self.found.extra:
+            yield {"fault": "extra", "found": row.text, "place": row.place, "input": self._input(row)}
+        for wanted, held in self.found.different:
+            yield {"fault": "different", "expected": wanted.text, "found": held.text, "place": held.place, "input": self._input(wanted)}
+
+    def _input(self, row: Row) -> list[str]:
+        return list(self.origins.get(row.text, ()))
+
+    def in_words(self) -> list[str]:
+        if self.unread:
+            return [f"  not compared  {self.place}: {self.unread}"]
+        head = f"{'equal' if self.equal else 'DIFFERENT':>14}  {self.place}: {_count(self.found.rows, 'row')} equal as of epoch {self.epoch}"
+        parts = [
+            f"{number} {word}"
+            for number, word in ((len(self.found.missing), "missing"), (len(self.found.extra), "extra"), (len(self.found.different), "different"))
+            if number
+        ]
+        if self.late:
+            parts.append(f"{_count(self.late, 'late row')} accounted for")
+        lines = [", ".join([head, *parts])]
+        for fault in self._faults():
+            if len(lines) > SHOWN_MAX:
+                lines.append(f"{'':>16}... and more; --json names the first {SHOWN_MAX}")
+                break
+            lines.append(f"{'':>16}{_told(fault)}")
+            behind = fault["input"]
+            if isinstance(behind, list) and behind:
+                lines.append(f"{'':>16}  from {'; '.join(behind)}")
+        if self.behind:
+            lines.append(f"{'':>16}the store is {_count(self.behind, 'epoch')} ahead: a run delivers the rest")
+        if self.earlier:
+            lines.append(f"{'':>16}left out: {_count(self.earlier, 'record')} that an earlier life of the view left there")
+        return lines + [f"{'':>16}{note}" for note in self.notes]
+
+
+def _told(fault: Mapping[str, object]) -> str:
+    match fault["fault"]:
+        case "missing":
+            return f"missing    {fault['expected']}"
+        case "extra":
+            return f"extra      {fault['found']}  at {fault['place']}"
+        case _:
+            return f"different  {fault['found']}  at {fault['place']}, should be {fault['expected']}"
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
+
+
+def summary(verdicts: Sequence[Verdict]) -> str:
+    """One line for all of them."""
+    compared = [verdict for verdict in verdicts if not verdict.unread]
+    wrong = [verdict for verdict in compared if not verdict.equal]
+    rows = sum(verdict.found.rows for verdict in compared)
+    if not wrong:
+        return f"verified: {_count(rows, 'row')} in {_count(len(compared), 'place')} are what a batch run over the same input gives"
+    lost = sum(len(verdict.found.missing) for verdict in wrong)
+    extra = sum(len(verdict.found.extra) for verdict in wrong)
+    other = sum(len(verdict.found.different) for verdict in wrong)
+    return f"NOT equal: {len(wrong)} of {_count(len(compared), 'place')} differ; {lost} missing, {extra} extra, {other} different rows"

@@ -1,0 +1,126 @@
+"""The whole of `verify`: for every view the places that hold it, each compared as of the epoch that it is at."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import replace
+
+from pyspark.sql import SparkSession
+
+from penstock.engine import Engine
+from penstock.errors import NameFault, StateError
+from penstock.plan.declare import Emit, Sink
+from penstock.share.jobs import Job, Member, jobs
+from penstock.sink.options import delivery_of
+from penstock.sink.postgres_types import without_nul
+from penstock.sink.spec import SinkSpec
+from penstock.spark.frames import App
+from penstock.spark.session import open_session, stop_session
+from penstock.testing.verify.changes import Delivered
+from penstock.testing.verify.compare import Comparison, compare
+from penstock.testing.verify.consumed import Life, life_of
+from penstock.testing.verify.expected import Oracle
+from penstock.testing.verify.files import read_files
+from penstock.testing.verify.kafka import read_kafka
+from penstock.testing.verify.report import Verdict
+from penstock.testing.verify.rows import Reader
+from penstock.testing.verify.tables import confirmed, read_postgres, read_store, store_snapshot
+from penstock.wiring import secrets
+
+log = logging.getLogger("penstock.verify")
+_CANNOT_BE_READ = {"console": "a console cannot be read back", "callback": "a function cannot be read back"}
+
+
+def verify(engine: Engine, view: str | None = None, *, session: SparkSession | None = None) -> Iterator[Verdict]:
+    """A verdict for every view (or for one) in the results store and in each of its sinks.
+
+    The state folder's lock is not taken: the app may run meanwhile. StateError when there is nothing to verify yet.
+    """
+    app = App(engine.declared, engine.settings, engine.state, secrets(engine.declared.folder))
+    chosen = _chosen(engine, view)
+    lives = {job.name: life_of(job, engine.declared, engine.state) for job, _ in chosen}
+    spark = session or _open(app)
+    try:
+        oracle = Oracle(spark, app)
+        for job, member in chosen:
+            yield from _Place(app, oracle, lives[job.name], member).verdicts()
+    finally:
+        if session is None:
+            stop_session()
+
+
+def _chosen(engine: Engine, view: str | None) -> list[tuple[Job, Member]]:
+    name = None if view is None else engine.explain(view)[0].view  # names the views there are, where it does not exist
+    found = [(job, member) for job in jobs(engine.declared) for member in job.members if name is None or member.name == name]
+    if not found:
+        raise NameFault("the app declares no view, so there is nothing to verify")
+    return found
+
+
+def _open(app: App) -> SparkSession:
+    kafka = any(str(item.options.get("connector")) == "kafka" for item in app.declared.streams.values())
+    return open_session(app.settings, app.state, app_name=f"penstock verify {app.declared.name}", needs_kafka=kafka)
+
+
+class _Place:
+    """One view, everywhere it is kept."""
+
+    def __init__(self, app: App, oracle: Oracle, life: Life, member: Member) -> None:
+        self._app, self._oracle, self._life, self._member = app, oracle, life, member
+
+    def verdicts(self) -> Iterator[Verdict]:
+        stored = -1
+        if self._member.stored:
+            with store_snapshot(self._app.settings, self._app.state, self._app.secret) as fetch:
+                held = read_store(fetch, self._life.job.name, self._life.incarnation, self._member.name)
+            stored = held.epoch
+            if stored < 0:
+                raise StateError(f"view `{self._member.name}` has not finished an epoch yet", hint="run the app first: `penstock run APP --drain`")
+            yield self._judged(Verdict(self._member.name, None, "store", stored, Comparison()), self._reader(), held)
+        for sink in self._member.sinks:
+            yield self._sink(sink, stored)
+
+    def _reader(self, connector: str = "", file_format: str = "") -> Reader:
+        schema = self._oracle.expected(self._life, self._member, -1).schema
+        return Reader(schema, self._member.key, as_held=without_nul if connector == "postgres" else str, blank_is_null=file_format == "csv")
+
+    def _sink(self, sink: Sink, stored: int) -> Verdict:
+        options = {name.lower(): value for name, value in self._app.options(sink.options).items()}
+        connector = options["connector"]
+        verdict = Verdict(self._member.name, sink.name, connector, -1, Comparison(), delivery_of(options))
+        if connector in _CANNOT_BE_READ:
+            return replace(verdict, unread=_CANNOT_BE_READ[connector])
+        reader = self._reader(connector, options.get("format", ""))
+        spec = SinkSpec(
+            sink.name,
+            self._member.name,
+            options,
+            reader.schema,
+            self._member.key,
+            self._member.append_only,
+            self._member.view.emit is Emit.COMPLETE,
+            self._app.declared.folder,
+        )
+        held = self._delivered(spec, reader)
+        return self._judged(replace(verdict, epoch=held.epoch, behind=max(0, stored - held.epoch)), reader, held)
+
+    def _delivered(self, spec: SinkSpec, reader: Reader) -> Delivered:
+        life = self._life
+        match spec.options["connector"]:
+            case "files":
+                return read_files(spec, reader, life.incarnation)
+            case "postgres":
+                return read_postgres(spec, reader, life.incarnation, lambda: self._confirmed(spec.name))
+            case _:
+                return read_kafka(spec, reader, life.incarnation, round(life.since.timestamp() * 1000), self._confirmed(spec.name))
+
+    def _confirmed(self, sink: str) -> int:
+        with store_snapshot(self._app.settings, self._app.state, self._app.secret) as fetch:
+            return confirmed(fetch, sink, self._life.incarnation)
+
+    def _judged(self, verdict: Verdict, reader: Reader, held: Delivered) -> Verdict:
+        expected = self._oracle.expected(self._life, self._member, held.epoch)
+        found = compare(reader, expected.rows, held.rows)
+        found = replace(found, extra=(*found.extra, *held.repeated))
+        return replace(verdict, found=found, earlier=held.earlier, late=expected.late)

@@ -1,0 +1,115 @@
+"""Tables, read as any program would: the results store by plain SQL, a Postgres sink by a SELECT."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from psycopg import sql
+
+from penstock.errors import SinkError, StateError
+from penstock.settings import Settings
+from penstock.sink.options import EXACTLY_ONCE, delivery_of
+from penstock.sink.postgres_server import Connection, PostgresServer
+from penstock.sink.spec import SinkSpec
+from penstock.testing.verify.changes import Delivered
+from penstock.testing.verify.rows import Reader, Row
+
+Fetch = Callable[..., list[tuple[Any, ...]]]
+_TRIES = 5
+
+
+@contextmanager
+def store_snapshot(settings: Settings, state: Path, secret: Callable[[str], str]) -> Iterator[Fetch]:
+    """The results store at one moment; nothing is written to it and nobody waits for it."""
+    address = settings.text("store")
+    if address:
+        named = parse_qs(urlsplit(address).query).get("secret")
+        server = PostgresServer.from_url(address)
+        with _postgres_snapshot(replace(server, password=secret(named[-1])) if named else server) as session:
+            session.execute("SET search_path = penstock, pg_temp")
+            yield lambda text, *values: session.execute(sql.SQL(text.replace("?", "%s")), values).fetchall()
+        return
+    path = state / "results.db"
+    if not path.exists():
+        raise StateError(f"there is no results store at {path}", hint="run the app first: `penstock run APP --drain`")
+    connection = sqlite3.connect(path, timeout=60, isolation_level=None)
+    try:
+        connection.execute("PRAGMA query_only = 1")
+        connection.execute("BEGIN")
+        yield lambda text, *values: connection.execute(text, values).fetchall()
+    except sqlite3.Error as error:
+        raise StateError(f"the results store {path} cannot be read: {error}", hint="restore it from a copy, or begin anew") from error
+    finally:
+        connection.close()
+
+
+def read_store(fetch: Fetch, job: str, incarnation: str, view: str) -> Delivered:
+    """The view's rows, and the epoch that its ledger says."""
+    epoch = fetch("SELECT epoch FROM penstock_ledger WHERE job = ? AND incarnation = ?", job, incarnation)
+    rows = fetch("SELECT id, row FROM penstock_rows WHERE view = ? ORDER BY id", view)
+    if not epoch:  # what is there belongs to an earlier life of the view
+        return Delivered(-1, [], [], earlier=len(rows))
+    return Delivered(int(epoch[0][0]), [Row(row, f"penstock_rows id {number}") for number, row in rows], [])
+
+
+def confirmed(fetch: Fetch, sink: str, incarnation: str) -> int:
+    """The last epoch that a sink without a ledger of its own has confirmed to the store."""
+    found = fetch("SELECT epoch FROM penstock_delivered WHERE sink = ? AND incarnation = ?", sink, incarnation)
+    return int(found[0][0]) if found else -1
+
+
+def read_postgres(spec: SinkSpec, reader: Reader, incarnation: str, position: Callable[[], int]) -> Delivered:
+    """The rows of a sink's table with the epoch of its ledger, of one snapshot; `position` tells the epoch of a sink without one."""
+    server = PostgresServer.from_options(spec.options)
+    for _ in range(_TRIES):
+        before = position()
+        with _postgres_snapshot(server) as connection, server.reported(f"sink `{spec.name}`: reading table {spec.options['table']}"):
+            found = _rows(connection, spec, reader)
+            own = _ledger(connection, spec, incarnation) if delivery_of(spec.options) == EXACTLY_ONCE else None
+        if own is not None:
+            return Delivered(own, found if own >= 0 else [], [], earlier=len(found) if own < 0 else 0)
+        if position() == before:
+            return Delivered(before, found if before >= 0 else [], [], earlier=len(found) if before < 0 else 0)
+    raise SinkError(f"sink `{spec.name}`: table {spec.options['table']} changes faster than it can be read", hint="try again, or stop the app first")
+
+
+@contextmanager
+def _postgres_snapshot(server: PostgresServer) -> Iterator[Connection]:
+    connection = server.connect()
+    try:
+        with connection.transaction():
+            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            yield connection
+    finally:
+        connection.close()
+
+
+def _ledger(connection: Connection, spec: SinkSpec, incarnation: str) -> int:
+    schema = spec.options["table"].rpartition(".")[0]
+    ledger = sql.Identifier(schema, "penstock_epochs") if schema else sql.Identifier("penstock_epochs")
+    if connection.execute("SELECT to_regclass(%s)", (ledger.as_string(connection),)).fetchone() == (None,):
+        return -1
+    found = connection.execute(
+        sql.SQL("SELECT epoch FROM {} WHERE sink = %s AND target = %s AND incarnation = %s").format(ledger),
+        (spec.name, spec.options["table"], incarnation),
+    ).fetchone()
+    return -1 if found is None else int(found[0])
+
+
+def _rows(connection: Connection, spec: SinkSpec, reader: Reader) -> list[Row]:
+    schema, _, table = spec.options["table"].rpartition(".")
+    name = sql.Identifier(schema, table) if schema else sql.Identifier(table)
+    if connection.execute("SELECT to_regclass(%s)", (name.as_string(connection),)).fetchone() == (None,):
+        return []
+    cursor = connection.execute(sql.SQL("SELECT * FROM {}").format(name))
+    held = {column.name: place for place, column in enumerate(cursor.description or ())}
+    folded = {column.lower(): place for column, place in held.items()}
+    places = [(column.name, held.get(column.name, folded.get(column.name.lower()))) for column in reader.schema]
+    found = ({column: None if place is None else row[place] for column, place in places} for row in cursor)
+    return [Row(reader.text(row), f"{spec.options['table']} row {number}") for number, row in enumerate(found, start=1)]
