@@ -17,15 +17,16 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.catalog import Incarnation
 from penstock.change import Change, Epoch
-from penstock.errors import StateError
 from penstock.eventtime import interval
 from penstock.plan.cut import KEPT, Strategy
 from penstock.plan.nodes import Order
+from penstock.points import reach
 from penstock.share.jobs import Job, Member
 from penstock.sink.store import AlreadyCommitted, EpochWriter, Store
 from penstock.source import Span
 from penstock.spark import rows
-from penstock.spark.checkpoint import last_epoch, read_epoch, source_order, span_of
+from penstock.spark.agreement import check_ledger
+from penstock.spark.checkpoint import read_epoch, source_order, span_of
 from penstock.spark.deadletters import DeadLetters
 from penstock.spark.frames import App
 from penstock.spark.lower import encoded, open_lower
@@ -49,15 +50,15 @@ class JobRun:
         self.failure: Exception | None = None
         self._stopping = threading.Event()
         self._started = threading.Event()
-        self._in_epoch = self._closed = False
+        self._in_epoch = self._closed = self._done = False
         self.rows_made = 0
         self.query: StreamingQuery | None = None
+        check_ledger(job.name, incarnation.checkpoint, store.committed(job.name, incarnation.name))
         self._position = store.take_over(job.name, incarnation.name)
-        self._check_logs()
         self._lower = open_lower(self._spark, app, job.members[0])
         self._uppers: dict[str, Upper] = {}
         schemas = self._open_views()
-        self._outbox = Outbox(app, job, incarnation.name, store, schemas)
+        self._outbox = Outbox(app, job, incarnation, store, schemas, self._position.epoch)
         self._dead = DeadLetters(self._desk, app, store, incarnation.checkpoint, self._lower.occurrences)
 
     @property
@@ -83,16 +84,6 @@ class JobRun:
         """How often a batch is to begin; None: as soon as the last one has ended, or once."""
         trigger = str(self.job.members[0].view.options.get("trigger") or self._app.settings.text("trigger"))
         return interval(trigger) / 1e6 if trigger and trigger != "once" else None
-
-    def _check_logs(self) -> None:
-        """commit log <= ledger <= offset log, or the state folder was tampered with."""
-        checkpoint, epoch = self._life.checkpoint, self._position.epoch
-        offsets, commits = last_epoch(checkpoint / "offsets"), last_epoch(checkpoint / "commits")
-        if not commits <= max(epoch, -1) <= offsets and any(member.stored for member in self.job.members):
-            raise StateError(
-                f"job `{self.job.name}`: the store has epoch {epoch}, but {checkpoint} has committed {commits} and planned {offsets}",
-                hint=f"restore both from the same copy, or remove {checkpoint} to rebuild the view from history",
-            )
 
     def _open_views(self) -> dict[str, str]:
         """Analyse the uppers, remember every view's columns; the columns of each view by name."""
@@ -137,6 +128,8 @@ class JobRun:
     def _epoch(self, frame: DataFrame, number: int) -> None:
         if self._stopping.is_set():
             raise StopRequested
+        if self._done:
+            reach("epoch.after-both")
         self._in_epoch = True
         try:
             table = (frame.groupBy().count() if self._recomputes else frame).toArrow()
@@ -147,6 +140,7 @@ class JobRun:
             except AlreadyCommitted:
                 log.info("epoch %d of %s is a replay of what is already stored", number, self.job.name)
             self._outbox.deliver()
+            self._done = True
         except Exception as error:
             self.failure = error
             raise

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -78,6 +79,27 @@ class TemporaryPostgres:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._process = None
+
+    def pids(self) -> list[int]:
+        """All of its processes, the first one first."""
+        if self._process is None:
+            return []
+        first = self._process.pid
+        below = [int(pid) for path in Path(f"/proc/{first}/task").glob("*/children") for pid in path.read_text().split()]
+        return [first, *below]
+
+    def kill(self) -> None:
+        """kill -9 of all its processes; `start` then recovers what was committed."""
+        if self._process is None:
+            return
+        pids = self.pids()
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self._process.wait()
+        while any(Path(f"/proc/{pid}").exists() for pid in pids):  # they hold the shared memory that the next start needs
+            time.sleep(0.02)
         self._process = None
 
     def parameters(self, database: str = "postgres") -> dict[str, str | int]:

@@ -1,0 +1,70 @@
+"""Damage to one file of a checkpoint, and its repair."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+KINDS = ("offsets", "commits", "metadata", "state")
+WAYS = ("cut short", "changed in one byte", "removed")
+
+
+@dataclass(frozen=True)
+class Spoilt:
+    """A file that was spoilt, and what it held."""
+
+    path: Path
+    way: str
+    content: bytes
+
+    def __str__(self) -> str:
+        return f"{self.path.parent.name}/{self.path.name} {self.way}"
+
+    def restore(self) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.write_bytes(self.content)
+
+    def named_in(self, words: str) -> bool:
+        """Whether a refusal names the file, with the folder it lies in."""
+        return f"{self.path.parent.name}/{self.path.name}" in words and ("given up" in words or "error:" in words)
+
+
+def spoil(checkpoints: Path, choice: int) -> Spoilt | None:
+    """Spoil one file of one job's present checkpoint, all of it settled by `choice`; None when there is none.
+
+    The newest commit file is never removed: that is what every crash leaves, so there is nothing to notice.
+    """
+    lives = sorted(path.parent for path in checkpoints.glob("*/*/offsets"))
+    if not lives:
+        return None
+    life = lives[choice % len(lives)]
+    kind, way = KINDS[choice // 7 % len(KINDS)], WAYS[choice // 31 % len(WAYS)]
+    path = _newest(life, kind) or _newest(life, "offsets")
+    if path is None:
+        return None
+    if way == "removed" and kind == "commits":
+        way = "cut short"
+    content = path.read_bytes()
+    _spoil(path, way, content)
+    return Spoilt(path, way, content)
+
+
+def _newest(life: Path, kind: str) -> Path | None:
+    if kind == "metadata":
+        return life / "metadata" if (life / "metadata").is_file() else None
+    if kind == "state":
+        found = [path for path in life.glob("state/0/*/**/*") if path.is_file() and path.suffix in (".changelog", ".zip", ".delta")]
+        return max(found, key=lambda path: (path.stat().st_mtime_ns, path.name), default=None)
+    numbered = [path for path in (life / kind).glob("[0-9]*") if path.name.isdecimal()]
+    return max(numbered, key=lambda path: int(path.name), default=None)
+
+
+def _spoil(path: Path, way: str, content: bytes) -> None:
+    if way == "removed":
+        path.unlink()
+    elif way == "cut short":
+        os.truncate(path, len(content) // 2)
+    else:
+        at = len(content) // 2
+        path.write_bytes(content[:at] + bytes([content[at] ^ 0x01]) + content[at + 1 :])

@@ -1,0 +1,115 @@
+"""The driver under attack: `penstock run` as a process of its own, and the processes below it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from penstock.cli.stopping import descendants
+
+_STOP_S = 30.0
+
+
+class Driver:
+    """One `penstock run`; what it prints goes to `log`."""
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
+        self.log = log
+        self.began = time.monotonic()
+        self._below: list[int] = []
+        with log.open("ab") as out:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "penstock", *command], env=dict(environment), stdin=subprocess.DEVNULL, stdout=out, stderr=out
+            )
+
+    @property
+    def code(self) -> int | None:
+        """Its exit code, -9 after kill -9; None while it runs."""
+        return self._process.poll()
+
+    @property
+    def words(self) -> str:
+        """All that it printed."""
+        return self.log.read_text(encoding="utf-8", errors="replace")
+
+    def tree(self) -> list[int]:
+        """The driver and everything below it: the JVM, its Python workers."""
+        if self.code is None:
+            self._below = descendants(self._process.pid)
+        return [self._process.pid, *self._below]
+
+    def jvm(self) -> int | None:
+        """The JVM's process."""
+        return next((pid for pid in self.tree()[1:] if program(pid) == "java"), None)
+
+    def python_workers(self) -> list[int]:
+        return [pid for pid in self.tree()[1:] if b"pyspark.daemon" in command_line(pid) or b"pyspark/daemon" in command_line(pid)]
+
+    def send(self, number: signal.Signals) -> None:
+        """To the whole tree: as a machine is stopped or woken."""
+        for pid in self.tree():
+            tell(pid, number)
+
+    def kill(self) -> None:
+        """kill -9 of the Python process alone; its JVM ends by itself."""
+        self.tree()
+        self._process.kill()
+        self._process.wait()
+
+    def stop(self) -> int:
+        """In order; at once if that takes too long."""
+        if self.code is None:
+            self._process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                return self._process.wait(_STOP_S)
+            self.kill()
+        return self._process.wait()
+
+    def wait(self, seconds: float) -> int | None:
+        """Its exit code when it ends within that time."""
+        with suppress(subprocess.TimeoutExpired):
+            return self._process.wait(seconds)
+        return None
+
+    def sweep(self, seconds: float = 20.0) -> list[int]:
+        """Wait until its JVM is gone too; what is left after that time is killed, and told."""
+        deadline = time.monotonic() + seconds
+        while (left := [pid for pid in self._below if alive(pid)]) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        for pid in left:
+            tell(pid, signal.SIGKILL)
+        self._below = []
+        return left
+
+
+def tell(pid: int, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)
+
+
+def alive(pid: int) -> bool:
+    """Whether it runs; one that is dead but not yet waited for does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def command_line(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def program(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""

@@ -1,0 +1,291 @@
+"""How each fault is done: what is killed, stopped or spoilt, and how it is made good again."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from penstock.cli.stopping import descendants
+from penstock.testing.chaos import damage
+from penstock.testing.chaos.driver import Driver, command_line, tell
+from penstock.testing.chaos.faults import KILL_AT
+from penstock.testing.chaos.parts import Server, fill, free, wake
+from penstock.testing.chaos.plan import Step
+
+if TYPE_CHECKING:
+    from penstock.testing.chaos.run import Run
+
+_START_S = 120.0
+_END_S = 60.0
+# A driver stopped inside a transaction of SQLite holds the file's lock: nobody can take over until it is killed.
+_OUTSIDE_TRANSACTIONS = ("", "store.before-begin", "store.after-commit", "sink.before-begin", "sink.after-commit", "epoch.after-both")
+
+
+class NotSurvived(Exception):
+    """The app did not behave as promised; the text says how."""
+
+
+Injection = Callable[["Run", Step], str]
+
+
+def kill_driver(run: Run, step: Step) -> str:
+    run.driver.kill()
+    run.healed()
+    run.start()
+    return ""
+
+
+def kill_jvm(run: Run, step: Step) -> str:
+    """The driver cannot go on without it: it must end by itself, with a word, and not hang."""
+    jvm = run.driver.jvm()
+    if jvm is None:
+        raise NotSurvived("the driver has no JVM")
+    tell(jvm, signal.SIGKILL)
+    run.healed()
+    code = run.driver.wait(_END_S)
+    if code is None:
+        run.driver.kill()
+        run.start()
+        raise NotSurvived(f"the driver did not notice within {_END_S:.0f} s that its JVM is gone")
+    run.start()
+    return f"exit code {code}"
+
+
+def kill_python_worker(run: Run, step: Step) -> str:
+    workers = run.driver.python_workers()
+    if not workers:
+        return "none was running"
+    tell(random.Random(step.choice).choice(workers), signal.SIGKILL)
+    run.healed()
+    return ""
+
+
+def kill_executor(run: Run, step: Step) -> str:
+    executors = [pid for pid in descendants(run.own_pid) if b"CoarseGrainedExecutorBackend" in command_line(pid)]
+    if not executors:
+        raise NotSurvived("the cluster runs no executor")
+    tell(random.Random(step.choice).choice(executors), signal.SIGKILL)
+    run.healed()
+    return f"one of {len(executors)}"
+
+
+def kill_worker(run: Run, step: Step) -> str:
+    assert run.parts.cluster is not None
+    run.parts.cluster.kill_worker(run.newest_worker)
+    run.newest_worker = run.parts.cluster.add_worker()
+    run.healed()
+    return ""
+
+
+def kill_server(server: Server, step: Step, run: Run) -> str:
+    away_s = 1 + step.choice % 5
+    server.kill()
+    time.sleep(away_s)
+    server.start()
+    run.healed()
+    return f"{server.name} away for {away_s} s"
+
+
+def kill_broker(run: Run, step: Step) -> str:
+    assert run.parts.broker is not None
+    return kill_server(run.parts.broker, step, run)
+
+
+def kill_postgres(run: Run, step: Step) -> str:
+    assert run.parts.postgres is not None
+    return kill_server(run.parts.postgres, step, run)
+
+
+def kill_at(run: Run, step: Step) -> str:
+    """The driver is started with the point armed; it may be the one that already runs."""
+    if run.armed != step:
+        run.driver.kill()
+        run.start(step)
+    code = run.driver.wait(_START_S)
+    if code is None:
+        run.driver.kill()
+        run.start()
+        raise NotSurvived(f"the driver never came to {step.fault.point}")
+    if code != -signal.SIGKILL:
+        run.start()
+        raise NotSurvived(f"the driver ended with code {code} before it came to {step.fault.point}: {run.driver.words[-300:]}")
+    run.healed()
+    run.start()
+    return arming(step)
+
+
+def arming(step: Step) -> str:
+    """The point and the time it is reached at which the driver dies."""
+    return f"{step.fault.name.removeprefix(KILL_AT)}:{1 + step.choice % 4}"
+
+
+def zombie(run: Run, step: Step) -> str:
+    points = [point for point in _OUTSIDE_TRANSACTIONS if not point.startswith("sink.") or "sink" in run.subject.offered]
+    point = points[step.choice % len(points)]
+    first = run.driver
+    if point:
+        first.kill()
+        first = run.start(environment={"PENSTOCK_STOP_AT": f"{point}:{1 + step.choice % 3}"})
+        _await_stop(first, point)
+    first.send(signal.SIGSTOP)
+    run.healed()
+    try:
+        run.start(take_over=True)
+        run.await_progress(_START_S, "the second driver did not take over")
+    finally:
+        first.send(signal.SIGCONT)
+    code = first.wait(_END_S)
+    if code is None:
+        first.kill()
+        raise NotSurvived("the driver that was replaced went on when it woke up")
+    if code != 4 or not any(word in first.words for word in ("taken over", "took over")):
+        raise NotSurvived(f"the driver that was replaced ended with code {code} and did not say that it was: {first.words[-300:]}")
+    return f"stopped at {point or 'any moment'}; fenced"
+
+
+def _await_stop(driver: Driver, point: str) -> None:
+    deadline = time.monotonic() + _START_S
+    while time.monotonic() < deadline and driver.code is None:
+        state = Path(f"/proc/{driver.tree()[0]}/stat").read_text().rpartition(")")[2].split()[0]
+        if state == "T":
+            return
+        time.sleep(0.05)
+    raise NotSurvived(f"the driver never came to {point}")
+
+
+def two_drivers(run: Run, step: Step) -> str:
+    run.driver.kill()
+    run.driver.sweep()
+    run.healed()
+    both = [run.start(), run.start()]
+    deadline = time.monotonic() + _START_S
+    while time.monotonic() < deadline and all(driver.code is None for driver in both):
+        time.sleep(0.05)
+    ended = [driver for driver in both if driver.code is not None]
+    if not ended:
+        both[1].kill()
+        raise NotSurvived("two drivers run from one state folder")
+    run.driver = next((driver for driver in both if driver.code is None), both[1])
+    if len(ended) == 2 or ended[0].code != 4 or "is in use by" not in ended[0].words:
+        raise NotSurvived(f"of two drivers one must say that the folder is in use; exit codes {[driver.code for driver in both]}")
+    return "one went on, one was refused"
+
+
+def disk_full(run: Run, step: Step) -> str:
+    assert run.parts.disk is not None
+    full_s = 3 + step.choice % 8
+    fill(run.parts.disk)
+    try:
+        time.sleep(full_s)
+    finally:
+        free(run.parts.disk)
+    run.healed()
+    return f"full for {full_s} s"
+
+
+def corrupt_checkpoint(run: Run, step: Step) -> str:
+    """The run must refuse and name the file, or the file must not have mattered; then it comes back."""
+    run.driver.kill()
+    run.driver.sweep()
+    spoilt = damage.spoil(run.subject.state / "checkpoints", step.choice)
+    if spoilt is None:
+        run.start()
+        return "there was no checkpoint yet"
+    mark = run.mark()
+    driver = run.start(settings={"restarts_max": "1", "restart_backoff_s": "0.5"})
+    deadline = time.monotonic() + _START_S
+    while time.monotonic() < deadline and driver.code is None and not run.all_past(mark) and not spoilt.named_in(driver.words):
+        time.sleep(0.2)
+    named, went_on, code = spoilt.named_in(driver.words), run.all_past(mark), driver.code
+    if driver.code is None:
+        driver.kill()
+    driver.sweep()
+    spoilt.restore()
+    run.healed()
+    run.start()
+    if named:
+        return f"{spoilt}: refused and named"
+    if went_on:
+        raise NotSurvived(f"{spoilt}: the run went on as if nothing had happened")
+    raise NotSurvived(f"{spoilt}: exit code {code}, the file is not named: {driver.words[-300:]}")
+
+
+def duplicates(run: Run, step: Step) -> str:
+    run.fed().duplicate(8)
+    return _while_fed(run)
+
+
+def disorder(run: Run, step: Step) -> str:
+    run.fed().shuffle(8)
+    return _while_fed(run)
+
+
+def poison_rows(run: Run, step: Step) -> str:
+    run.fed().poison(8)
+    return _while_fed(run)
+
+
+def _while_fed(run: Run) -> str:
+    time.sleep(3)
+    run.healed()
+    return ""
+
+
+def slow_sink(run: Run, step: Step) -> str:
+    server, slow_s = _server(run, step), 5 + step.choice % 6
+    server.slow(slow_s)
+    run.healed()
+    return f"{server.name} slow for {slow_s} s"
+
+
+def hung_sink(run: Run, step: Step) -> str:
+    return _hang(_server(run, step), 8 + step.choice % 10, run)
+
+
+def broker_pause(run: Run, step: Step) -> str:
+    assert run.parts.broker is not None
+    return _hang(run.parts.broker, run.transaction_s + 10, run)
+
+
+def _server(run: Run, step: Step) -> Server:
+    return run.parts.servers[step.choice % len(run.parts.servers)]
+
+
+def _hang(server: Server, seconds: float, run: Run) -> str:
+    stopped = server.freeze()
+    try:
+        time.sleep(seconds)
+    finally:
+        wake(stopped)
+    run.healed()
+    return f"{server.name} hung for {seconds:.0f} s"
+
+
+INJECTIONS: Mapping[str, Injection] = {
+    "kill-driver": kill_driver,
+    "kill-jvm": kill_jvm,
+    "kill-python-worker": kill_python_worker,
+    "kill-executor": kill_executor,
+    "kill-worker": kill_worker,
+    "kill-broker": kill_broker,
+    "kill-postgres": kill_postgres,
+    "zombie": zombie,
+    "two-drivers": two_drivers,
+    "disk-full": disk_full,
+    "corrupt-checkpoint": corrupt_checkpoint,
+    "duplicates": duplicates,
+    "disorder": disorder,
+    "poison-rows": poison_rows,
+    "slow-sink": slow_sink,
+    "hung-sink": hung_sink,
+    "broker-pause": broker_pause,
+}
+
+
+def injection(step: Step) -> Injection:
+    """What does the fault of a step."""
+    return kill_at if step.fault.point else INJECTIONS[step.fault.name]

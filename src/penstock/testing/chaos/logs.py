@@ -1,0 +1,76 @@
+"""What the logs of a run may hold: an exception that no fault of the run explains fails the run."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from penstock.testing.chaos.faults import Fault
+
+# What belongs to every stop and start, whatever the fault.
+ALWAYS = (
+    r"StopRequested|InterruptedException|ClosedByInterruptException|InterruptedIOException|ShutdownHook|shut down",
+    r"is a replay of what is already stored|is started again in|stopped at once|the batch took too long",
+    r"Unable to load native-hadoop|NativeCodeLoader|RejectedExecutionException|rejected from .*(?:Shutting down|Terminated)|Exception in statusUpdate",
+)
+_HEADLINE = re.compile(
+    r"^(?:Caused by: |Exception in thread \"[^\"]*\" )?[\w.$]*(?:Exception|Error)\b[:\s]"
+    r"|^\S+ ERROR |^[\d:]+ error |^error: |internal error|^Traceback "
+)
+_SHOWN = 10
+
+
+class Logs:
+    """The logs of a state folder and of its drivers, from now on."""
+
+    def __init__(self, state: Path, drivers: Path) -> None:
+        self._state, self._drivers = state, drivers
+        self._from = {path: path.stat().st_size for path in self._kept()}
+
+    def unknown(self, faults: Iterable[Fault]) -> list[str]:
+        """Lines that tell of a failure which none of the `faults` explains; the first few of each."""
+        known = known_by(faults)
+        found: list[str] = []
+        for path in [*self._kept(), *sorted(self._drivers.glob("*.log"))]:
+            with path.open("rb") as file:
+                file.seek(self._from.get(path, 0))
+                text = file.read().decode("utf-8", "replace")
+            found += [f"{path.name}: {line}" for line in unexplained(text.splitlines(), known)]
+        return found[:_SHOWN]
+
+    def _kept(self) -> list[Path]:
+        return sorted((self._state / "logs").glob("*.log*"))
+
+
+def known_by(faults: Iterable[Fault]) -> re.Pattern[str]:
+    """One pattern for all that these faults may leave."""
+    return re.compile("|".join([*ALWAYS, *(pattern for fault in faults for pattern in fault.known)]))
+
+
+def unexplained(lines: Sequence[str], known: re.Pattern[str]) -> list[str]:
+    """The headlines of failures that `known` does not match; a cause that is known explains those above it."""
+    found: list[str] = []
+    for number, line in enumerate(lines):
+        said = _said(line)
+        if said is None or known.search(said):
+            continue
+        causes = [text for text in lines[number + 1 : number + 200] if text.startswith("Caused by: ")]
+        if not any(known.search(cause) for cause in causes):
+            found.append(said[:300])
+    return list(dict.fromkeys(found))
+
+
+def _said(line: str) -> str | None:
+    """The headline of a failure, or None for a line that is none."""
+    if line.startswith("{"):
+        try:
+            record = json.loads(line)
+        except ValueError:
+            return None
+        if record.get("level") in ("ERROR", "CRITICAL"):
+            trace = str(record.get("trace", "")).strip().splitlines()
+            return f"{record['message']} {trace[-1] if trace else ''}".strip().replace("\n", " ")
+        return None
+    return line.strip() if _HEADLINE.search(line) else None

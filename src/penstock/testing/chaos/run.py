@@ -1,0 +1,243 @@
+"""One seed against one app: start it, feed it, hurt it fault by fault, and judge what came out."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from penstock.errors import PenstockError
+from penstock.testing.chaos.apps import Subject
+from penstock.testing.chaos.driver import Driver
+from penstock.testing.chaos.feeder import Feeder
+from penstock.testing.chaos.follow import canonical
+from penstock.testing.chaos.inject import NotSurvived, arming, injection
+from penstock.testing.chaos.logs import Logs
+from penstock.testing.chaos.parts import Parts
+from penstock.testing.chaos.plan import Step
+from penstock.testing.chaos.report import Injected, Outcome
+from penstock.testing.chaos.sinks import Reader
+
+RECOVERY_S = 180.0
+_NUDGE_S = 75.0
+_ENDS_S = 90.0
+_VERIFY_S = 600.0
+
+
+@dataclass
+class Run:
+    """The app under attack. Injections use `driver`, `start`, `healed` and what else is public."""
+
+    subject: Subject
+    parts: Parts
+    reader: Reader
+    folder: Path
+    feeder: Feeder | None
+    say: Callable[[str], None]
+    jobs: frozenset[str]
+    transaction_s: float = 60.0
+    armed: Step | None = None
+    newest_worker: int = 1
+    own_pid: int = field(default_factory=os.getpid)
+    _drivers: list[Driver] = field(default_factory=list)
+    _healed: tuple[float, Mapping[str, int]] = (0.0, {})
+
+    driver: Driver = field(init=False)
+
+    def start(
+        self,
+        armed: Step | None = None,
+        *,
+        take_over: bool = False,
+        environment: Mapping[str, str] | None = None,
+        settings: Mapping[str, str] | None = None,
+    ) -> Driver:
+        """A new driver, from now on the one; `armed` dies at the point of that step."""
+        more = [word for name, value in (settings or {}).items() for word in ("--set", f"{name}={value}")]
+        command = self.subject.command("run", *more, *(["--take-over"] if take_over else []))
+        extra = {**(environment or {}), **({"PENSTOCK_KILL_AT": arming(armed)} if armed else {})}
+        log = self.folder / "drivers" / f"{len(self._drivers):03}.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        self.driver, self.armed = Driver(command, {**os.environ, **extra}, log), armed
+        self._drivers.append(self.driver)
+        return self.driver
+
+    def fed(self) -> Feeder:
+        assert self.feeder is not None
+        return self.feeder
+
+    def healed(self) -> None:
+        """From this moment on nothing keeps the app from going on: recovery is counted from here."""
+        self._healed = (time.monotonic(), self.mark())
+
+    def mark(self) -> dict[str, int]:
+        """How far every job is."""
+        return {job: self.reader.store.epochs.get(job, -1) for job in self.jobs}
+
+    def all_past(self, mark: Mapping[str, int]) -> bool:
+        if self.feeder is None:  # nobody can say whether there is anything new to do
+            return self.driver.code is None and all(f"{job}: running" in self.driver.words for job in self.jobs)
+        return all(self.reader.store.epochs.get(job, -1) > epoch for job, epoch in mark.items())
+
+    def await_progress(self, seconds: float, otherwise: str) -> None:
+        """Until every job has a new epoch; NotSurvived, in these words, when that does not come."""
+        mark, deadline = self.mark(), time.monotonic() + seconds
+        while not self.all_past(mark):
+            if self.driver.code is not None:
+                raise NotSurvived(f"{otherwise}: it ended with code {self.driver.code}: {self.driver.words[-300:]}")
+            if time.monotonic() > deadline:
+                raise NotSurvived(f"{otherwise} within {seconds:.0f} s: {self.driver.words[-300:]}")
+            time.sleep(0.05)
+
+    def go(self, steps: Sequence[Step], outcome: Outcome) -> None:
+        """All steps, one after the other; the app runs, whole and caught up with none of them, when this returns."""
+        self.reader.start()
+        if self.feeder is not None:
+            self.feeder.start()
+        try:
+            self.start(steps[0] if steps and steps[0].fault.point else None)
+            if not (steps and steps[0].fault.point):
+                self.await_progress(RECOVERY_S, "the app did not start")
+            for step, following in zip(steps, [*steps[1:], None], strict=True):
+                outcome.injected.append(self._step(step, following))
+                self.say(_told(step, outcome.injected[-1]))
+                if self.reader.broken is not None:
+                    raise self.reader.broken
+        except NotSurvived as error:
+            outcome.trouble.append(str(error))
+
+    def _step(self, step: Step, following: Step | None) -> Injected:
+        if not step.fault.point:
+            time.sleep(step.calm_s)
+        note = failure = ""
+        self.healed()
+        try:
+            note = injection(step)(self, step)
+        except NotSurvived as error:
+            failure = str(error)
+        recovered = self._recovery()
+        for driver in self._drivers[:-1]:
+            if driver is not self.driver and driver.code is not None:
+                driver.sweep()
+        if recovered is None:
+            failure = failure or f"the app did not go on within {RECOVERY_S:.0f} s: {self.driver.words[-300:]}"
+        return Injected(step.fault.name, recovered, note, failure)
+
+    def _recovery(self) -> float | None:
+        """Seconds from healing until every job went on; a driver that ended is started again, one that stays behind once."""
+        began, mark = self._healed
+        starts, nudged = 0, False
+        while time.monotonic() < began + RECOVERY_S:
+            if self.all_past(mark):
+                return round(time.monotonic() - began, 2)
+            if self.driver.code is not None and starts < 5:
+                starts += 1
+                self.start()
+            elif not nudged and time.monotonic() > began + _NUDGE_S and time.monotonic() > self.driver.began + _NUDGE_S:
+                nudged = True
+                self.driver.kill()
+            time.sleep(0.05)
+        return None
+
+    def conclude(self, outcome: Outcome, logs: Logs, steps: Sequence[Step]) -> None:
+        """Let it catch up, stop it, and judge: the known results, the reader, `verify`, the logs."""
+        if self.feeder is not None:
+            self.feeder.close()
+            outcome.rows = len(self.feeder.fed.orders) + len(self.feeder.fed.payments)
+            self._await_results(outcome)
+        code = self.driver.stop()
+        if code != 0:
+            outcome.trouble.append(f"the last driver ended with code {code}: {self.driver.words[-300:]}")
+        for driver in self._drivers:
+            driver.sweep()
+        self.reader.finish()
+        outcome.looks = self.reader.looks
+        self._verify(outcome)
+        outcome.unknown = logs.unknown(step.fault for step in steps)
+
+    def _await_results(self, outcome: Outcome) -> None:
+        """The views must come to hold what plain Python makes of the fed rows."""
+        assert self.feeder is not None
+        if self.subject.wanted is None:
+            return
+        wanted = {view: Counter(map(_values, rows.elements())) for view, rows in self.subject.wanted(self.feeder.fed).items()}
+        deadline = time.monotonic() + _ENDS_S
+        while (found := self._held()) != wanted and time.monotonic() < deadline:
+            time.sleep(0.5)
+        for view, rows in wanted.items():
+            more, less = found.get(view, Counter()) - rows, rows - found.get(view, Counter())
+            if less:
+                outcome.seen.note("lost", less.total(), f"view `{view}` lacks {less.total()} rows, e.g. {next(iter(less))}")
+            if more:
+                outcome.seen.note("duplicated", more.total(), f"view `{view}` has {more.total()} rows too many, e.g. {next(iter(more))}")
+        if self.reader.store.dead != self.feeder.fed.poison:
+            outcome.trouble.append(f"{self.feeder.fed.poison} rows were poisoned, {self.reader.store.dead} are among the dead letters")
+
+    def _held(self) -> dict[str, Counter[object]]:
+        try:
+            return {view: Counter(_of_pairs(row) for row in rows.elements()) for view, rows in self.reader.store.rows().items()}
+        except (OSError, PenstockError):
+            return {}
+
+    def _verify(self, outcome: Outcome) -> None:
+        done = subprocess.run(
+            [sys.executable, "-m", "penstock", *self.subject.command("verify", "--json")],
+            capture_output=True,
+            text=True,
+            timeout=_VERIFY_S,
+            check=False,
+        )
+        outcome.verified = "equal" if done.returncode == 0 else f"exit code {done.returncode}"
+        if done.returncode == 0:
+            return
+        for line in done.stdout.splitlines():
+            found = _object(line)
+            if found.get("equal") is False:
+                outcome.trouble.append(f"verify: {line[:300]}")
+                outcome.seen.lost += _count(found.get("missing"))
+                outcome.seen.duplicated += _count(found.get("extra")) + _count(found.get("different"))
+        if not any(text.startswith("verify") for text in outcome.trouble):
+            outcome.trouble.append(f"verify: {(done.stderr.strip().splitlines() or ['it said nothing'])[-1]}")
+
+    def close(self) -> None:
+        """End whatever this run started and still runs."""
+        for driver in self._drivers:
+            if driver.code is None:
+                driver.tree()
+                driver.kill()
+            driver.sweep(5.0)
+
+
+def _values(row: object) -> object:
+    assert isinstance(row, tuple)
+    return tuple(sorted(map(str, map(canonical, row))))
+
+
+def _of_pairs(row: object) -> object:
+    assert isinstance(row, tuple)
+    return tuple(sorted(str(value) for _, value in row))
+
+
+def _object(line: str) -> dict[str, object]:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _count(found: object) -> int:
+    return len(found) if isinstance(found, list) else int(str(found or 0))
+
+
+def _told(step: Step, one: Injected) -> str:
+    went_on = f"on again after {one.recovery_s:.1f} s" if one.recovery_s is not None else "NOT on again"
+    return (
+        f"{step.number:>3}  {step.fault.name:<26} {went_on}{'; ' + one.note if one.note else ''}{'; FAILED: ' + one.failure if one.failure else ''}"
+    )

@@ -1,0 +1,333 @@
+"""The reader at the real places: the results store, tables of Postgres, topics, folders; each read as a stranger would."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+import uuid
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import psycopg
+from psycopg import sql
+
+from penstock.change import Change
+from penstock.sink.postgres_server import PostgresServer
+from penstock.testing.chaos.follow import TOMBSTONE, Bag, Epochs, Log, Records, Seen, Table, canonical, row
+
+_POLL_S = 0.25
+_AWAY = (psycopg.Error, sqlite3.Error, OSError)
+Query = Callable[[str], list[tuple[Any, ...]]]
+Snapshots = Callable[[Callable[[Query], None]], None]
+
+
+class Place(Protocol):
+    """Where a sink delivers. `fetch` reads it, `judge` compares what was read with the log, which was read after."""
+
+    def fetch(self) -> None: ...
+
+    def judge(self) -> None: ...
+
+    def finish(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass
+class StoreReader:
+    """The change logs, ledger and rows of a results store, in one snapshot each time."""
+
+    snapshot: Snapshots
+    keyed: Mapping[str, bool]
+    seen: Seen
+
+    def __post_init__(self) -> None:
+        self.logs = {view: Log(view, keyed, self.seen) for view, keyed in self.keyed.items()}
+        self.epochs: dict[str, int] = {}
+        self.dead = 0
+        self._tables = {view: Table(f"the store's `{view}`", log, self.seen) for view, log in self.logs.items()}
+        self._lives: dict[str, str] = {}
+
+    def begin(self) -> None:
+        """Take what is there as given; a store that is not made yet holds nothing."""
+        try:
+            self.snapshot(self._take_as_given)
+        except _AWAY:
+            return
+
+    def poll(self) -> None:
+        self.snapshot(self._read)
+
+    def rows(self) -> dict[str, Bag]:
+        """What every view holds."""
+        found: dict[str, Bag] = {}
+
+        def read(query: Query) -> None:
+            for view in self.logs:
+                found[view] = Counter(row(line) for _, line in query(_ROWS.format(view=_quoted(view))))
+
+        self.snapshot(read)
+        return found
+
+    def _take_as_given(self, query: Query) -> None:
+        for view, life, epoch in query(_NEWEST):
+            if view in self.logs:
+                self._lives[view] = life
+                self.logs[view].begin(int(epoch), query(_ROWS.format(view=_quoted(view))))
+
+    def _read(self, query: Query) -> None:
+        for job, epoch in query(
+            "SELECT l.job, l.epoch FROM penstock_ledger l JOIN penstock_jobs j ON l.job = j.job AND l.incarnation = j.incarnation"
+        ):
+            if int(epoch) < self.epochs.get(job, -1):
+                self.seen.note("retracted", 1, f"the ledger of `{job}` went back from epoch {self.epochs[job]} to {epoch}")
+            self.epochs[job] = int(epoch)
+        self.dead = int(query("SELECT count(*) FROM penstock_dead")[0][0])
+        for view, life, epoch in query(_NEWEST):
+            if view in self.logs:
+                if self._lives.setdefault(view, life) != life:
+                    self.seen.note("retracted", 1, f"view `{view}` began anew")
+                    self._lives[view] = life
+                self._learn(query, view, life)
+                self._tables[view].look(int(epoch), [row(line) for _, line in query(_ROWS.format(view=_quoted(view)))])
+
+    def _learn(self, query: Query, view: str, life: str) -> None:
+        log = self.logs[view]
+        after = max(log.newest - 3, log.first)  # the last few again: they must not change
+        where = f"view = {_quoted(view)} AND incarnation = {_quoted(life)} AND epoch > {after}"
+        found: dict[int, list[Change]] = {int(epoch): [] for (epoch,) in query(f"SELECT epoch FROM penstock_epochs WHERE {where} ORDER BY epoch")}
+        for epoch, op, key, line in query(f"SELECT epoch, op, key, row FROM penstock_changes WHERE {where} ORDER BY id"):
+            found[int(epoch)].append(Change(op, key, line))
+        for epoch, changes in found.items():
+            log.learn(epoch, changes)
+
+
+_NEWEST = (
+    "SELECT e.view, e.incarnation, max(e.epoch) FROM penstock_epochs e WHERE e.incarnation IN (SELECT incarnation FROM penstock_jobs)"
+    " GROUP BY e.view, e.incarnation"
+)
+_ROWS = "SELECT key, row FROM penstock_rows WHERE view = {view} ORDER BY id"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def sqlite_snapshots(path: Path) -> Snapshots:
+    """Snapshots of a SQLite store, opened anew each time: the file may not be there yet."""
+
+    def snapshot(read: Callable[[Query], None]) -> None:
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=2, isolation_level=None)) as connection:
+            connection.execute("BEGIN")
+            read(lambda text: connection.execute(text).fetchall())
+
+    return snapshot
+
+
+def postgres_snapshots(server: PostgresServer) -> Snapshots:
+    """Snapshots of a store in Postgres."""
+
+    def snapshot(read: Callable[[Query], None]) -> None:
+        with _reading(server) as connection:
+            connection.execute("SET search_path = penstock")
+            read(lambda text: connection.execute(sql.SQL(text)).fetchall())
+
+    return snapshot
+
+
+def _reading(server: PostgresServer) -> psycopg.Connection[tuple[Any, ...]]:
+    connection = psycopg.connect(
+        host=server.host, port=server.port, dbname=server.database, user=server.user, password=server.password or None, connect_timeout=5
+    )
+    connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+    connection.read_only = True
+    return connection
+
+
+class PostgresPlace:
+    """A table and the ledger beside it, in one snapshot."""
+
+    def __init__(self, sink: str, options: Mapping[str, str], log: Log, seen: Seen) -> None:
+        self._server = PostgresServer.from_options(options)
+        self._sink, self._table = sink, options["table"]
+        schema, _, name = self._table.rpartition(".")
+        self._target = sql.Identifier(schema, name) if schema else sql.Identifier(name)
+        self._ledger = sql.Identifier(schema, "penstock_epochs") if schema else sql.Identifier("penstock_epochs")
+        self._judged = Table(f"table {self._table}", log, seen)
+        self._found: tuple[int, list[Hashable]] | None = None
+
+    def fetch(self) -> None:
+        self._found = None
+        with _reading(self._server) as connection:
+            ledger = connection.execute(
+                sql.SQL("SELECT epoch FROM {} WHERE sink = %s AND target = %s").format(self._ledger), (self._sink, self._table)
+            ).fetchone()
+            if ledger is not None:
+                rows = connection.execute(sql.SQL("SELECT to_jsonb(t) FROM {} t").format(self._target)).fetchall()
+                self._found = int(ledger[0]), [canonical(line) for (line,) in rows]
+
+    def judge(self) -> None:
+        if self._found is not None:
+            self._judged.look(*self._found)
+
+    def finish(self) -> None:
+        if self._judged.epoch < self._judged.log.newest:
+            late = [number for number in self._judged.log.epochs if number > self._judged.epoch and self._judged.log.epochs[number]]
+            if late:
+                self._judged.seen.note("lost", len(late), f"{self._judged.name} stays at epoch {self._judged.epoch}, the log is at {max(late)}")
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+
+class KafkaPlace:
+    """A topic, read from where it ended when the reader came; only what is committed."""
+
+    def __init__(self, options: Mapping[str, str], log: Log, seen: Seen, *, repeats: bool) -> None:
+        self._servers, self._topic = options["servers"], options["topic"]
+        self._judged = Records(f"topic {self._topic}", log, seen, repeats)
+        self._consumer: Any = None
+
+    def fetch(self) -> None:
+        if self._consumer is None:
+            self._open()
+        while self._consumer is not None and (messages := self._consumer.consume(2000, 0.05)):
+            for message in messages:
+                if message.error() is None:
+                    self._take(message)
+
+    def judge(self) -> None:
+        """Judged as a whole when nothing more comes; the order of epochs at once."""
+
+    def finish(self) -> None:
+        self._judged.finish()
+
+    def close(self) -> None:
+        if self._consumer is not None:
+            self._consumer.close()
+
+    def _open(self) -> None:
+        from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+        settings = {"bootstrap.servers": self._servers, "group.id": uuid.uuid4().hex, "enable.auto.commit": False, "log_level": 0}
+        consumer = Consumer({**settings, "isolation.level": "read_committed", "auto.offset.reset": "earliest", "allow.auto.create.topics": False})
+        try:
+            known = [TopicPartition(self._topic, number, 0) for number in consumer.list_topics(self._topic, 5).topics[self._topic].partitions]
+            if known:
+                if self._judged.log.first >= 0:  # what was there before is not judged
+                    known = [TopicPartition(at.topic, at.partition, consumer.get_watermark_offsets(at, timeout=5)[1]) for at in known]
+                consumer.assign(known)
+                self._consumer = consumer
+                return
+        except KafkaException:
+            pass
+        consumer.close()
+
+    def _take(self, message: Any) -> None:
+        headers = dict(message.headers() or [])
+        epoch = headers.get("penstock-epoch")
+        if epoch is None:
+            return
+        value, op = message.value(), headers.get("penstock-op", b"+").decode()
+        self._judged.take(message.partition(), int(epoch), (op, TOMBSTONE) if value is None else (op, row(value.decode())))
+
+
+class FilesPlace:
+    """A folder of epochs in JSON."""
+
+    def __init__(self, folder: Path, log: Log, seen: Seen, *, append_only: bool) -> None:
+        self._folder, self._append_only = folder, append_only
+        self._judged = Epochs(f"folder {folder.name}", log, seen)
+        self._known: dict[Path, tuple[int, int, Bag]] = {}
+        self._found: dict[int, Bag] = {}
+
+    def fetch(self) -> None:
+        found: dict[int, Bag] = {}
+        for place in self._folder.glob("epoch=*"):
+            number = place.name.removeprefix("epoch=")
+            if number.isdecimal():
+                found[int(number)] = sum((self._records(path) for path in sorted(place.iterdir())), Counter())
+        self._found = found
+
+    def judge(self) -> None:
+        self._judged.look(self._found)
+
+    def finish(self) -> None:
+        self._judged.finish()
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+    def _records(self, path: Path) -> Bag:
+        stat = path.stat()
+        known = self._known.get(path)
+        if known is not None and known[:2] == (stat.st_mtime_ns, stat.st_size):
+            return known[2]
+        records: Bag = Counter(map(self._record, path.read_text(encoding="utf-8").splitlines()))
+        self._known[path] = (stat.st_mtime_ns, stat.st_size, records)
+        return records
+
+    def _record(self, line: str) -> Hashable:
+        found = json.loads(line)
+        op = "+" if self._append_only else found.pop("_op")
+        return (op, canonical(found))
+
+
+class Reader:
+    """Follows the store and every sink on a thread of its own, all the way; what is away at the moment is read later."""
+
+    def __init__(self, store: StoreReader, places: list[Place]) -> None:
+        self.store = store
+        self._places = places
+        self._over = threading.Event()
+        self._turn = threading.Lock()
+        self._thread = threading.Thread(target=self._work, name="reader", daemon=True)
+        self.looks = 0
+        self.broken: Exception | None = None
+
+    def start(self) -> None:
+        self.store.begin()
+        self._thread.start()
+
+    def look(self) -> bool:
+        """One look at everything; False when something could not be reached."""
+        with self._turn:
+            reached = [self._tried(place.fetch) for place in self._places]
+            if not self._tried(self.store.poll):
+                return False
+            for place, there in zip(self._places, reached, strict=True):
+                if there:
+                    place.judge()
+            self.looks += 1
+            return all(reached)
+
+    def finish(self) -> None:
+        """The last look, and the verdict on what never came."""
+        self._over.set()
+        self._thread.join()
+        for _ in range(8):
+            if self.look():
+                break
+        for place in self._places:
+            place.finish()
+            place.close()
+
+    def _work(self) -> None:
+        while not self._over.wait(_POLL_S):
+            try:
+                self.look()
+            except Exception as error:  # a reader that cannot judge must not pass for one that saw nothing wrong
+                self.broken = error
+                return
+
+    def _tried(self, read: Callable[[], None]) -> bool:
+        try:
+            read()
+        except _AWAY:
+            return False
+        return True

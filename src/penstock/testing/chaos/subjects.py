@@ -1,0 +1,174 @@
+"""Opens what chaos runs against: a built-in app with parts of its own, or a user's app with what of it may be hurt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+from penstock.plan.declare import Declared, Emit, Secret
+from penstock.settings import Settings
+from penstock.share.jobs import Member, jobs
+from penstock.sink.options import AT_LEAST_ONCE, EXACTLY_ONCE, delivery_of
+from penstock.sink.postgres_server import PostgresServer
+from penstock.testing.chaos import apps
+from penstock.testing.chaos.apps import Subject
+from penstock.testing.chaos.feeder import Folder, Target, Topics
+from penstock.testing.chaos.follow import Log, Seen
+from penstock.testing.chaos.parts import OwnBroker, Parts, may_mount, started
+from penstock.testing.chaos.sinks import (
+    FilesPlace,
+    KafkaPlace,
+    Place,
+    PostgresPlace,
+    Reader,
+    Snapshots,
+    StoreReader,
+    postgres_snapshots,
+    sqlite_snapshots,
+)
+from penstock.wiring import open_app, secrets
+
+# Small and quick, and patient enough for a part that is away for a while.
+QUICK: Mapping[str, str] = {
+    "master": "local[2]",
+    "driver_memory": "1g",
+    "fast_start": "true",
+    "shuffle_partitions": "2",
+    "trigger": "500 milliseconds",
+    "restarts_max": "30",
+    "restart_backoff_s": "0.5",
+}
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A subject, the parts that may be hurt, and where its rows go in, if chaos feeds it."""
+
+    subject: Subject
+    parts: Parts
+    target: Target | None
+
+
+@contextmanager
+def built_in(route: str, folder: Path, *, cluster: bool = False, disk: bool = False) -> Iterator[Opened]:
+    """One of the built-in apps below `folder`, with fresh parts that are gone afterwards."""
+    source, sink = route.split("-")
+    home = folder / "app"
+    home.mkdir(parents=True)
+    with started(folder, broker="kafka" in route, postgres="postgres" in route, cluster=cluster, disk=disk and may_mount()) as parts:
+        settings = dict(QUICK)
+        if parts.cluster is not None:
+            settings["master"] = parts.cluster.master
+        if parts.postgres is not None:
+            server = parts.postgres.server
+            settings["store"] = f"postgres://{server.user}:{server.password}@{server.host}:{server.port}/postgres"
+        target = _target(source, home, parts)
+        (home / "app.sql").write_text(apps.text(_streams(source, parts), [_sink(view, sink, parts) for view in apps.VIEWS]), encoding="utf-8")
+        offered = {*parts.offered(), "feeder", "sink", *(["transactions"] if route == "kafka-kafka" else [])}
+        state = (parts.disk or home) / ".penstock"
+        yield Opened(Subject(route, home, state, settings, frozenset(offered), apps.wanted), parts, target)
+
+
+def _streams(source: str, parts: Parts) -> dict[str, str]:
+    if source == "files":
+        return {name: f"connector = 'files', path = 'in/{name}', format = 'json'" for name in ("orders", "payments")}
+    assert parts.broker is not None
+    servers = parts.broker.servers
+    return {name: f"connector = 'kafka', servers = '{servers}', topic = '{name}', format = 'json'" for name in ("orders", "payments")}
+
+
+def _target(source: str, home: Path, parts: Parts) -> Target:
+    if source == "files":
+        for name in ("orders", "payments"):
+            (home / "in" / name).mkdir(parents=True)
+        return Folder(home / "in")
+    assert parts.broker is not None
+    from confluent_kafka.admin import AdminClient
+    from confluent_kafka.cimpl import NewTopic
+
+    made = AdminClient({"bootstrap.servers": parts.broker.servers}).create_topics(
+        [NewTopic(name, num_partitions=2, replication_factor=1) for name in ("orders", "payments")]
+    )
+    for topic in made.values():
+        topic.result(30)
+    return Topics(parts.broker.servers, {name: name for name in ("orders", "payments")})
+
+
+def _sink(view: str, sink: str, parts: Parts) -> str:
+    head = f"CREATE SINK {view}_out FROM {view} WITH ("
+    if sink == "kafka":
+        assert parts.broker is not None
+        return f"{head}connector = 'kafka', servers = '{parts.broker.servers}', topic = '{view}_out', delivery = 'exactly-once');"
+    if sink == "postgres":
+        assert parts.postgres is not None
+        given = {name: str(value) for name, value in parts.postgres.server.parameters().items()}
+        place = ", ".join(f"{name} = '{value}'" for name, value in given.items())
+        return f"{head}connector = 'postgres', {place}, table = '{view}_out', delivery = 'exactly-once');"
+    return f"{head}connector = 'files', path = 'out/{view}', format = 'json', delivery = 'exactly-once');"
+
+
+def users(app: Path, state: Path | None, settings: Mapping[str, str]) -> Opened:
+    """A user's app as it is; of its parts only the development broker of its state folder is ours to hurt."""
+    engine = open_app(app, state=state, overrides=settings)
+    broker = OwnBroker(engine.state)
+    parts = Parts(broker=broker if _uses(engine.declared, broker) else None)
+    delivered = [delivery_of(sink.options) for sink in engine.declared.sinks.values()]
+    offered = {*parts.offered(), *(["sink"] if EXACTLY_ONCE in delivered else [])}
+    if parts.broker is not None and any(
+        sink.options.get("connector") == "kafka" and delivery_of(sink.options) == EXACTLY_ONCE for sink in engine.declared.sinks.values()
+    ):
+        offered.add("transactions")
+    return Opened(Subject(engine.declared.name, app, engine.state, settings, frozenset(offered)), parts, None)
+
+
+def _uses(declared: Declared, broker: OwnBroker) -> bool:
+    status = broker.broker.status()
+    options = [*(stream.options for stream in declared.streams.values()), *(sink.options for sink in declared.sinks.values())]
+    named = {str(given.get("servers")).replace("localhost", "127.0.0.1") for given in options}
+    return status.running and status.servers in named
+
+
+def reader(subject: Subject, seen: Seen) -> tuple[Reader, frozenset[str]]:
+    """The reader of everything that an app shows, and the names of its jobs."""
+    engine = open_app(subject.app, state=subject.state, overrides=subject.settings)
+    read = secrets(engine.declared.folder)
+    found = jobs(engine.declared)
+    members = [member for job in found for member in job.members if member.stored]
+    keyed = {member.name: member.key is not None for member in members}
+    store = StoreReader(_snapshots(engine.settings, subject.state, read), keyed, seen)
+    places: list[Place] = []
+    for member in members:
+        for sink in member.sinks:
+            options = {name: read(value.name) if isinstance(value, Secret) else str(value) for name, value in sink.options.items()}
+            place = _place(member, sink.name, options, engine.declared.folder, store.logs[member.name], seen)
+            if place is not None:
+                places.append(place)
+    return Reader(store, places), frozenset(job.name for job in found if any(member.stored for member in job.members))
+
+
+def _snapshots(settings: Settings, state: Path, read: Callable[[str], str]) -> Snapshots:
+    address = settings.text("store")
+    if not address:
+        return sqlite_snapshots(state / "results.db")
+    server = PostgresServer.from_url(address)
+    named = parse_qs(urlsplit(address).query).get("secret")
+    return postgres_snapshots(replace(server, password=read(named[-1])) if named else server)
+
+
+def _place(member: Member, sink: str, options: Mapping[str, str], folder: Path, log: Log, seen: Seen) -> Place | None:
+    """Where a sink can be read as a stranger would; None where it cannot, or promises nothing that a reader could hold it to."""
+    delivery = delivery_of(options)
+    if member.view.emit is Emit.COMPLETE:
+        return None
+    match options["connector"]:
+        case "postgres" if delivery == EXACTLY_ONCE:
+            return PostgresPlace(sink, options, log, seen)
+        case "kafka" if delivery in (EXACTLY_ONCE, AT_LEAST_ONCE):
+            return KafkaPlace(options, log, seen, repeats=delivery == AT_LEAST_ONCE)
+        case "files" if delivery == EXACTLY_ONCE and options.get("format", "json") == "json":
+            return FilesPlace(folder / options["path"], log, seen, append_only=member.append_only)
+        case _:
+            return None
