@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import islice
@@ -37,7 +37,15 @@ class Runner(Protocol):
     def dead(self, stream: str) -> Rows:
         """A stream's dead letters."""
 
-    def run(self, *, drain: bool, stop: threading.Event, report: Callable[[list[Progress]], None], take_over: bool = False) -> None: ...
+    def run(
+        self,
+        *,
+        drain: bool,
+        stop: threading.Event,
+        report: Callable[[list[Progress]], None],
+        take_over: bool = False,
+        accept_gaps: Collection[str] = (),
+    ) -> None: ...
 
     def close(self) -> None: ...
 
@@ -87,12 +95,21 @@ class Engine:
         unkept = inlined(plan, self.declared.declarations, stop=lambda view: self._run().kept(view.name) is not None)
         return self._run().evaluate(unkept, View("query", plan, text=sql.strip()))
 
-    def run(self, drain: bool, stop: threading.Event, report: Callable[[list[Progress]], None], take_over: bool = False) -> None:
-        """Run every view of the app; blocks until drained or stopped. Raises the first error if a job was given up.
+    def run(
+        self,
+        drain: bool,
+        stop: threading.Event,
+        report: Callable[[list[Progress]], None],
+        take_over: bool = False,
+        accept_gaps: Collection[str] = (),
+    ) -> None:
+        """Run every view of the app; blocks until drained or stopped. Raises what jobs failed of, if any was given up.
 
-        `take_over` replaces a driver that holds the state folder and cannot be stopped; that one is fenced.
+        `take_over` replaces a driver that holds the state folder and cannot be stopped; that one is fenced. `accept_gaps` names views
+        that go on without records which were deleted before they read them.
         """
-        self._run().run(drain=drain, stop=stop, report=report, take_over=take_over)
+        accepted = {self._view(name).name for name in accept_gaps}
+        self._run().run(drain=drain, stop=stop, report=report, take_over=take_over, accept_gaps=accepted)
 
     def close(self) -> None:
         if self._runner is not None:

@@ -11,6 +11,7 @@
     |   |-- PromiseFault          a sink is asked for more than it can promise
     |   `-- AppFault              the app's folder, files or Python code cannot be loaded
     |-- SourceError               a source cannot be reached or read: exit code 3
+    |   `-- GapError              records are gone that a view has not read; going on needs the user's word
     |-- SinkError                 a sink cannot be reached or written: exit code 3
     |   `-- FencedError           another driver has taken over this view: exit code 4
     |-- StateError                the state folder disagrees with itself or is in use: exit code 4
@@ -100,6 +101,10 @@ class SourceError(PenstockError):
     """A source cannot be reached or read."""
 
     exit_code = 3
+
+
+class GapError(SourceError):
+    """Records were deleted before a view read them; going on without them needs the user's word."""
 
 
 class SinkError(PenstockError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Annotated, Protocol
 
@@ -35,6 +35,10 @@ def run(
     take_over: Annotated[
         bool, typer.Option("--take-over", help="Replace a driver that hangs or cannot be reached; it is fenced: it writes nothing any more.")
     ] = False,
+    accept_gap: Annotated[
+        list[str] | None,
+        option("--accept-gap", metavar="VIEW", help="Go on without records that were deleted before this view read them; may be repeated."),
+    ] = None,
     metrics: Annotated[
         str | None, option("--metrics", metavar="HOST:PORT", help="Serve /metrics (Prometheus) and /health there; a port alone is on loopback.")
     ] = None,
@@ -55,10 +59,25 @@ def run(
             from penstock.cli.metrics import Metrics
 
             watch = Metrics(metrics, watch, engine.settings.seconds("stalled_after_s"))
-        attend(engine, watch, drain, lambda _progress, elapsed: seconds is not None and elapsed >= seconds, take_over=take_over)
+        attend(
+            engine,
+            watch,
+            drain,
+            lambda _progress, elapsed: seconds is not None and elapsed >= seconds,
+            take_over=take_over,
+            accept_gaps=accept_gap or (),
+        )
 
 
-def attend(engine: Engine, watch: Watch, drain: bool, over: Callable[[list[Progress], float], bool], *, take_over: bool = False) -> list[Progress]:
+def attend(
+    engine: Engine,
+    watch: Watch,
+    drain: bool,
+    over: Callable[[list[Progress], float], bool],
+    *,
+    take_over: bool = False,
+    accept_gaps: Collection[str] = (),
+) -> list[Progress]:
     """Runs the engine until it has drained, `over(progress, elapsed seconds)` holds or somebody stops it; gives the last progress seen.
 
     Spark has ended when this returns; kept results can still be read. What the engine raises is raised here.
@@ -71,7 +90,7 @@ def attend(engine: Engine, watch: Watch, drain: bool, over: Callable[[list[Progr
 
     def work() -> None:
         try:
-            engine.run(drain, stopping.event, report, take_over)
+            engine.run(drain, stopping.event, report, take_over, accept_gaps)
         except BaseException as error:  # it is raised again on the main thread
             raised.append(error)
 

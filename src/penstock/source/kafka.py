@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import SourceError
 from penstock.source import Limits, SourceSpec, Span
+from penstock.source.kafka_topic import Admin
 from penstock.source.options import moment, option_value
 
 _EARLIEST = -2  # Spark's number for "from the first record there is"
@@ -38,6 +39,7 @@ class Kafka:
 
     def live(self, spark: SparkSession, limits: Limits) -> DataFrame:
         self._reach()
+        Admin(self._spec).check()
         options = {"subscribe": self._topic, "maxOffsetsPerTrigger": str(limits.rows), "groupIdPrefix": f"penstock-{self._spec.name}"}
         return spark.readStream.format("kafka").options(**self._connection(), **options, **self._beginning()).load().selectExpr(*_RECORDS)
 
@@ -49,6 +51,7 @@ class Kafka:
         end = _offsets(span.end)
         known = end or start
         if known is None:
+            Admin(self._spec).check()
             return reader.options(subscribe=self._topic, **self._beginning("earliest")).load().selectExpr(*_RECORDS)
         # The partitions are named one by one: one that was added later belongs to no span that ended before.
         partitions = {topic: sorted(int(number) for number in numbers) for topic, numbers in known.items()}

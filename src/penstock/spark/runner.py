@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 
-from penstock.catalog import Catalog
+from penstock.catalog import Catalog, Incarnation
 from penstock.change import Rows
 from penstock.plan.declare import View
 from penstock.plan.nodes import Node, names_read
 from penstock.schema import Column, Schema, quote
-from penstock.share.jobs import jobs
+from penstock.share.jobs import Job, jobs
 from penstock.share.progress import Progress
 from penstock.sink.ddl import columns
 from penstock.sink.store import DeadRow, Store
 from penstock.source import Recorded
 from penstock.spark import rows
+from penstock.spark.ending import note_status, raise_failed
 from penstock.spark.faults import in_users_words
 from penstock.spark.frames import App, plan_frame, register_history
+from penstock.spark.gap import pass_gaps
 from penstock.spark.hold import Hold
 from penstock.spark.job import JobRun
 from penstock.spark.session import open_session, stop_session
@@ -93,7 +96,15 @@ class SparkRunner:
             return Rows(_DEAD_COLUMNS, iter(()))
         return Rows(_DEAD_COLUMNS, map(_letter, self._results().dead(stream)))
 
-    def run(self, *, drain: bool, stop: threading.Event, report: Callable[[list[Progress]], None], take_over: bool = False) -> None:
+    def run(
+        self,
+        *,
+        drain: bool,
+        stop: threading.Event,
+        report: Callable[[list[Progress]], None],
+        take_over: bool = False,
+        accept_gaps: Collection[str] = (),
+    ) -> None:
         with Hold(self._app.state, take_over=take_over) as hold:
 
             def reported(progress: list[Progress]) -> None:
@@ -104,16 +115,26 @@ class SparkRunner:
             spark, store, catalog = self._spark(), self._results(), Catalog(self._app.state)
             gate = threading.Semaphore(2 * max(2, spark.sparkContext.defaultParallelism))
             guards = [
-                Guard(job, lambda life, job=job: JobRun(spark, self._app, job, store, life), catalog, self._app.settings, stop, gate)  # type: ignore[misc]
+                Guard(job, partial(self._open_run, spark, store, job, accept_gaps), catalog, self._app.settings, stop, gate)
                 for job in jobs(self._app.declared)
             ]
+            note_status(store, [guard.progress for guard in guards])
             with self._sources(drain):
                 supervise(guards, drain=drain, stop=stop, report=reported)
             if hold.lost:
                 raise hold.fenced()
-        failed = next((guard.error for guard in guards if guard.error is not None), None)
-        if failed is not None:
-            raise failed
+            note_status(store, [guard.progress for guard in guards])
+        raise_failed(guards)
+
+    def _open_run(self, spark: SparkSession, store: Store, job: Job, accept_gaps: Collection[str], life: Incarnation) -> JobRun:
+        run = JobRun(spark, self._app, job, store, life)
+        try:
+            accepted = any(member.name in accept_gaps for member in job.members)
+            pass_gaps(self._app, job, run.occurrences, life, store, accepted=accepted)
+        except BaseException:
+            run.stop(0)
+            raise
+        return run
 
     @contextmanager
     def _sources(self, drain: bool) -> Iterator[None]:

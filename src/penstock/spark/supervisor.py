@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from penstock.catalog import Catalog, Incarnation
-from penstock.errors import FencedError, PenstockError, StateError, UserError
+from penstock.errors import FencedError, GapError, PenstockError, StateError, UserError
 from penstock.settings import Settings
 from penstock.share.jobs import Job
 from penstock.share.progress import Progress
@@ -27,7 +27,7 @@ log = logging.getLogger("penstock.spark")
 _LONGEST_WAIT_S = 60.0
 _POLL_S = 0.1
 _WARN_EVERY_S = 60.0
-_FINAL = (UserError, FencedError, StateError)
+_FINAL = (UserError, FencedError, StateError, GapError)
 
 
 @dataclass

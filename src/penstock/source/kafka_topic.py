@@ -1,0 +1,110 @@
+"""What a broker says of a topic: that it is there, which one it is, and which records it still holds.
+
+Asked of the broker itself, in seconds: Spark would try for a minute before it says that a topic is not there.
+"""
+
+from __future__ import annotations
+
+import difflib
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._listoffsets import OffsetSpec
+
+from penstock.errors import NameFault, SourceError
+from penstock.source import SourceSpec
+
+_LOG = logging.getLogger("penstock.source.kafka")
+_ANSWER_S = 8.0
+
+
+@dataclass(frozen=True)
+class Topic:
+    """`held` maps each partition to the first offset that it still holds and the one after its last.
+
+    `made` is the broker's own name of this very topic: one that is made anew under the same name has another.
+    """
+
+    name: str
+    made: str
+    held: dict[int, tuple[int, int]]
+
+
+class Admin:
+    """The broker behind a stream, asked for its topic."""
+
+    def __init__(self, spec: SourceSpec) -> None:
+        self._spec = spec
+        self._topic = spec.options["topic"]
+        self._trouble = ""
+        settings: dict[str, Any] = {**client(spec), "error_cb": self._heard, "log_level": 0}
+        self._client = AdminClient(settings, logger=_LOG)
+
+    def check(self) -> str:
+        """The topic is there; the broker's own name of it. NameFault: it is not. SourceError: nobody answers."""
+        found, _ = self._described()
+        return found
+
+    def topic(self) -> Topic:
+        """What the topic holds now."""
+        made, numbers = self._described()
+        parts = [TopicPartition(self._topic, number) for number in numbers]
+        first = self._offsets(parts, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
+        end = self._offsets(parts, OffsetSpec.latest())  # type: ignore[no-untyped-call]
+        return Topic(self._topic, made, {number: (first[number], end[number]) for number in numbers})
+
+    def _described(self) -> tuple[str, list[int]]:
+        try:
+            found = self._client.describe_topics(TopicCollection([self._topic]), request_timeout=_ANSWER_S)[self._topic].result(_ANSWER_S + 1)
+        except KafkaException as error:
+            if error.args[0].code() in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC):
+                raise self._missing() from error
+            raise self._silent(error.args[0].str()) from error
+        except TimeoutError as error:
+            raise self._silent("it does not answer") from error
+        return str(found.topic_id), [part.id for part in found.partitions]
+
+    def _offsets(self, parts: list[TopicPartition], which: OffsetSpec) -> dict[int, int]:
+        try:
+            asked = self._client.list_offsets(dict.fromkeys(parts, which), request_timeout=_ANSWER_S)
+            return {part.partition: int(answer.result(_ANSWER_S + 1).offset) for part, answer in asked.items()}
+        except (KafkaException, TimeoutError) as error:
+            raise self._silent(str(error)) from error
+
+    def _heard(self, error: KafkaError) -> None:
+        if not self._trouble or error.code() == KafkaError._AUTHENTICATION:
+            self._trouble = error.str()
+
+    def _silent(self, reason: str) -> SourceError:
+        return SourceError(
+            f"stream `{self._spec.name}`: Kafka at {self._spec.options['servers']} does not answer: {self._trouble or reason}",
+            hint="is the broker running, and are `user`, `password`, `sasl` and `tls_ca` right?",
+        )
+
+    def _missing(self) -> NameFault:
+        try:
+            known = [name for name in self._client.list_topics(timeout=_ANSWER_S).topics if not name.startswith("__")]
+        except KafkaException:
+            known = []
+        near = difflib.get_close_matches(self._topic, known, n=1)
+        listed = f"it has {', '.join(sorted(known)[:10])}" if known else "it has no topics"
+        return NameFault(
+            f"stream `{self._spec.name}`: topic `{self._topic}` does not exist at {self._spec.options['servers']}",
+            hint=f"did you mean `{near[0]}`?" if near else f"{listed}; `penstock produce FILE --topic {self._topic} --partitions 1` makes one",
+        )
+
+
+def client(spec: SourceSpec) -> dict[str, str | int]:
+    """The settings of a client in Python, from the same options as Spark's."""
+    options = spec.options
+    settings: dict[str, str | int] = {"bootstrap.servers": options["servers"], "socket.connection.setup.timeout.ms": 5000}
+    authority = options.get("tls_ca")
+    if authority:
+        settings["ssl.ca.location"] = str(spec.folder.absolute() / authority)
+    if "user" in options:
+        settings |= {"sasl.mechanism": options.get("sasl", "PLAIN"), "sasl.username": options["user"], "sasl.password": options["password"]}
+    protocol = ("SASL_" if "user" in options else "") + ("SSL" if authority else "PLAINTEXT")
+    return {**settings, "security.protocol": protocol}

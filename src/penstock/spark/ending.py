@@ -1,0 +1,68 @@
+"""How jobs ended: told to the one who started the run, and noted in the results store for those who read it afterwards."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Protocol
+
+from penstock.errors import PenstockError
+from penstock.share.progress import Progress
+from penstock.sink.store import Store
+
+log = logging.getLogger("penstock.spark")
+
+
+class Ended(Protocol):
+    """A job under supervision, as it stands now."""
+
+    @property
+    def progress(self) -> Progress: ...
+
+    @property
+    def error(self) -> PenstockError | None: ...
+
+
+@dataclass(frozen=True)
+class Ending:
+    """The status that a job had when it was last heard of, why it failed, and when that was."""
+
+    status: str
+    detail: str
+    at: str
+
+
+def note_status(store: Store, progress: Sequence[Progress]) -> None:
+    """Keep how every job stands; a store that cannot be reached has told so elsewhere."""
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    for job in progress:
+        try:
+            store.note(_name(job.job), json.dumps(asdict(Ending(job.status, job.detail if job.status == "failed" else "", at)), ensure_ascii=False))
+        except PenstockError:
+            log.debug("the end of job %s could not be noted", job.job, exc_info=True)
+
+
+def last_status(store: Store, job: str) -> Ending | None:
+    """How a job stood when it was last heard of; None: it never ran."""
+    found = store.noted(_name(job))
+    return None if found is None else Ending(**json.loads(found))
+
+
+def raise_failed(guards: Sequence[Ended]) -> None:
+    """Raise what made jobs fail; where several did, one error of the first one's kind names them all."""
+    failed = [(guard.progress.job, guard.error) for guard in guards if guard.error is not None]
+    if not failed:
+        return
+    first = failed[0][1]
+    if len(failed) == 1:
+        raise first
+    reasons = "".join(f"\n  {job}: {str(error).splitlines()[0]}" for job, error in failed)
+    hints = dict.fromkeys(error.hint for _, error in failed if error.hint)
+    raise type(first)(f"{len(failed)} jobs failed:{reasons}", hint="\nhint: ".join(hints) or None) from first
+
+
+def _name(job: str) -> str:
+    return f"status:{job}"

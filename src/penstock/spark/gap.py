@@ -1,0 +1,168 @@
+"""Records that a broker deleted before a view read them.
+
+Retention may run past a view that was stopped for long, or a topic may be made anew. Going on in silence would lose rows unseen, so
+the job is refused with the exact gap, and only the user's word takes it across: the offset log then says that the gap was passed,
+Spark goes on at the first record that is left, and the gap is noted in the results store.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from penstock.catalog import Incarnation
+from penstock.errors import GapError
+from penstock.share.jobs import Job
+from penstock.sink.store import Store
+from penstock.source.kafka_topic import Admin, Topic
+from penstock.spark.checkpoint import last_epoch, read_epoch, source_order
+from penstock.spark.frames import App
+
+log = logging.getLogger("penstock.spark")
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Offsets `start` up to but without `end` of one partition were not read and are gone; `anew`: the topic is another one now."""
+
+    stream: str
+    topic: str
+    partition: int
+    start: int
+    end: int
+    anew: bool = False
+
+    def __str__(self) -> str:
+        if self.anew:
+            return f"partition {self.partition} was read up to {self.start} and now begins at {self.end}"
+        return f"partition {self.partition} [{self.start}, {self.end})"
+
+
+def pass_gaps(app: App, job: Job, occurrences: Sequence[str], life: Incarnation, store: Store, *, accepted: bool) -> None:
+    """Nothing where every record that the job has to read next is there; else GapError, or with `accepted` the gap is passed and noted."""
+    planned = last_epoch(life.checkpoint / "offsets")
+    names = source_order(list(occurrences), len(read_epoch(life.checkpoint, planned).ends)) if planned >= 0 else list(occurrences)
+    for name in dict.fromkeys(names):
+        stream = app.declared.streams[name]
+        if stream.options.get("connector") == "kafka":
+            spec = app.spec(stream)
+            topic = Admin(spec).topic()
+            known = f"topic:{life.name}:{name}"
+            anew = store.noted(known) not in (None, topic.made)
+            for place in (place for place, named in enumerate(names) if named == name):
+                _pass(_Source(name, place, life.checkpoint, planned), topic, job, store, anew=anew, accepted=accepted)
+            store.note(known, topic.made)
+
+
+@dataclass(frozen=True)
+class _Source:
+    """One Kafka source of a job's plan, and the newest epoch that its checkpoint has planned."""
+
+    stream: str
+    place: int
+    checkpoint: Path
+    planned: int
+
+
+def _pass(source: _Source, topic: Topic, job: Job, store: Store, *, anew: bool, accepted: bool) -> None:
+    begin, said_by = _next_to_read(source, topic.name)
+    found = gaps(source.stream, topic, begin, anew=anew)
+    if not found or said_by is None:
+        return
+    if not accepted:
+        raise _refused(found, job)
+    _rewrite(source, topic, said_by, _passed(begin, topic, found))
+    _note(store, job, found)
+    for gap in found:
+        log.warning("view %s goes on without records of topic %s: %s", job.name, topic.name, gap, extra={"job": job.name})
+
+
+def gaps(stream: str, topic: Topic, begin: Mapping[str, int], *, anew: bool) -> list[Gap]:
+    """What is missing between where a job goes on, by partition, and what the topic holds."""
+    found = []
+    for number, at in ((int(number), at) for number, at in begin.items()):
+        first, end = topic.held.get(number, (0, 0))
+        if anew or number not in topic.held or at > end:
+            found.append(Gap(stream, topic.name, number, at, first, anew=True))
+        elif at < first:
+            found.append(Gap(stream, topic.name, number, at, first))
+    return found
+
+
+def _next_to_read(source: _Source, topic: str) -> tuple[dict[str, int], Path | None]:
+    """Where the source's next batch begins by partition, and the file of the checkpoint that says so; none where nothing was ever read."""
+    committed = last_epoch(source.checkpoint / "commits")
+    epoch = source.planned if committed >= source.planned else source.planned - 1
+    if epoch >= 0:
+        end = read_epoch(source.checkpoint, epoch).ends[source.place]
+        return ({}, None) if end is None else (json.loads(end).get(topic, {}), source.checkpoint / "offsets" / str(epoch))
+    first = source.checkpoint / "sources" / str(source.place) / "0"
+    if source.planned < 0 or not first.exists():
+        return {}, None
+    return json.loads(first.read_bytes().lstrip(b"\0").decode().removeprefix("v1\n")).get(topic, {}), first
+
+
+def _passed(begin: Mapping[str, int], topic: Topic, found: Sequence[Gap]) -> dict[str, int]:
+    """The offsets to go on from: those of the gaps at their ends, and no partition that is not there any more."""
+    ends = {gap.partition: gap.end for gap in found}
+    return {number: ends.get(int(number), at) for number, at in begin.items() if int(number) in topic.held}
+
+
+def _rewrite(source: _Source, topic: Topic, said_by: Path, passed: dict[str, int]) -> None:
+    """Let the checkpoint say that the gap was passed, and that a batch which was planned but not done ends no earlier than it begins.
+
+    In a topic that was made anew the planned end may lie beyond the last record: such a batch becomes empty.
+    """
+    planned = source.checkpoint / "offsets" / str(source.planned)
+    if planned != said_by:
+        ends = json.loads(read_epoch(source.checkpoint, source.planned).ends[source.place] or "{}").get(topic.name, {})
+        within = {number: end for number, end in ends.items() if int(number) in topic.held and end <= topic.held[int(number)][1]}
+        _replace_line(planned, source.place, topic.name, {number: max(at, within.get(number, at)) for number, at in passed.items()})
+    if said_by.parent.name == "offsets":
+        _replace_line(said_by, source.place, topic.name, passed)
+    else:
+        _write(said_by, b"\0v1\n" + json.dumps({topic.name: passed}, separators=(",", ":")).encode())
+
+
+def _replace_line(entry: Path, place: int, topic: str, offsets: dict[str, int]) -> None:
+    lines = entry.read_text(encoding="utf-8").split("\n")
+    lines[2 + place] = json.dumps({topic: offsets}, separators=(",", ":"))
+    _write(entry, "\n".join(lines).encode())
+
+
+def _write(path: Path, content: bytes) -> None:
+    """In one step, and without the checksum of what was there."""
+    fresh = path.with_name(f".{path.name}.passed")
+    fresh.write_bytes(content)
+    path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+    fresh.replace(path)
+
+
+def _note(store: Store, job: Job, found: Sequence[Gap]) -> None:
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    before = json.loads(store.noted(noted_as(job.name)) or "[]")
+    store.note(noted_as(job.name), json.dumps([*before, *({**asdict(gap), "at": at} for gap in found)]))
+
+
+def noted_as(job: str) -> str:
+    """The name of the store's note that lists the gaps that a job has passed."""
+    return f"gaps:{job}"
+
+
+def _refused(found: Sequence[Gap], job: Job) -> GapError:
+    first = found[0]
+    what = (
+        f"topic `{first.topic}` was made anew since view `{job.name}` read it"
+        if first.anew
+        else f"records of topic `{first.topic}` were deleted before view `{job.name}` read them"
+    )
+    lost = sum(gap.end - gap.start for gap in found if not gap.anew)
+    count = f": {lost:,} records" if lost else ""
+    return GapError(
+        f"stream `{first.stream}`: {what}: {', '.join(map(str, found))}{count}",
+        hint=f"`penstock run APP --accept-gap {job.name}` goes on without them and notes it; another --state begins anew with what is left",
+    )
