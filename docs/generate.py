@@ -91,7 +91,7 @@ def connectors_page() -> str:
             parts += _option_row(option, "" if all(kind in option.on for kind in kinds) else f" ({' and '.join(option.on)}s only)")
         parts.append("")
     for connector, sink in SINKS.items():
-        parts += [f"## {connector}, as a sink", "", f"Delivers {' (default) or '.join(sink.promises)}.", *_TABLE_HEAD]
+        parts += [f"## {connector}, as a sink", "", f"Delivers {' or '.join((f'{sink.promises[0]} (default)', *sink.promises[1:]))}.", *_TABLE_HEAD]
         parts += [row for option in sink_options(connector) for row in _option_row(option, "")]
         parts.append("")
     return "\n".join(parts).rstrip() + "\n"

@@ -1,6 +1,7 @@
-"""Calls a function of the app: `function(changes, epoch)` with one dict per change (`op`, `key`, `row`). At-least-once.
+"""Calls a function of the app: `function(changes, epoch)` with one dict per change (`op`, `key`, `row`).
 
-The function runs in the driver, one call per epoch that has changes, in order. When it raises, the epoch comes again.
+The function runs in the driver, one call per epoch that has changes, in order. At-least-once: when it
+raises, the epoch comes again. At-most-once: it does not.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 
 from penstock.change import Change, Epoch
 from penstock.errors import AppFault, SinkError, Where
+from penstock.sink.options import AT_MOST_ONCE, delivery_of
 from penstock.sink.spec import SinkSpec
 
 Callback = Callable[[list[dict[str, Any]], int], object]
@@ -23,6 +25,8 @@ Callback = Callable[[list[dict[str, Any]], int], object]
 
 class CallbackSink:
     """A Python function as a sink."""
+
+    ledger = ""
 
     def __init__(self, spec: SinkSpec) -> None:
         self._spec = spec
@@ -51,7 +55,7 @@ class CallbackSink:
             raise SinkError(
                 f"sink `{self._spec.name}`: {self._spec.options['callback']} raised {type(error).__name__}: {error}",
                 where=_place(error, self._spec.folder),
-                hint=f"the changes of epoch {epoch} will be given to it again",
+                hint=f"the changes of epoch {epoch} will be given to it again" if delivery_of(self._spec.options) != AT_MOST_ONCE else None,
             ) from error
 
 

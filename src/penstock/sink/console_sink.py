@@ -1,4 +1,4 @@
-"""Prints changes to standard output, one line each: `+ view {...}`. At-least-once."""
+"""Prints changes to standard output, one line each: `+ view {...}`. At-least-once, or at-most-once."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from collections.abc import Sequence
 
 from penstock.change import Epoch
 from penstock.errors import SinkError
+from penstock.points import reach
 from penstock.sink.spec import SinkSpec
 
 
 class ConsoleSink:
     """For eyes and pipes; it remembers nothing."""
+
+    ledger = ""
 
     def __init__(self, spec: SinkSpec) -> None:
         self._spec = spec
@@ -30,7 +33,11 @@ class ConsoleSink:
 
     def _print(self, lines: Sequence[str]) -> None:
         try:
-            sys.stdout.write("".join(lines))
+            middle = len(lines) // 2
+            sys.stdout.write("".join(lines[:middle]))
+            reach("sink.mid-rows")
+            sys.stdout.write("".join(lines[middle:]))
+            reach("sink.before-commit")
             sys.stdout.flush()
         except OSError as error:
             raise SinkError(f"sink `{self._spec.name}` cannot print: {error.strerror}") from error

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from penstock.sink.ddl import columns
-from penstock.sink.options import check_sink_options
+from penstock.sink.options import EXACTLY_ONCE, check_sink_options, delivery_of
 from penstock.sink.spec import SinkSpec, SinkWriter
 
 __all__ = ["SinkSpec", "SinkWriter", "open_sink"]
@@ -22,11 +22,15 @@ def open_sink(
     append_only: bool,
     complete: bool,
     folder: Path,
+    app: str = "app",
 ) -> SinkWriter:
-    """The sink `name` of `view`; `options` are plain values, with secrets already read. Relative paths are below `folder`."""
+    """The sink `name` of `view`; `options` are plain values, with secrets already read. Relative paths are below `folder`.
+
+    `app` is a name that stays: where a sink's ledger is shared with others, it tells theirs from ours.
+    """
     check_sink_options(name, options, key is not None)
     plain = {option.lower(): value for option, value in options.items()}
-    spec = SinkSpec(name, view, plain, columns(ddl), key, append_only, complete, folder)
+    spec = SinkSpec(name, view, plain, columns(ddl), key, append_only, complete, folder, app)
     match plain["connector"]:
         case "postgres":
             from penstock.sink.postgres_sink import PostgresSink
@@ -36,6 +40,10 @@ def open_sink(
             from penstock.sink.files_sink import FilesSink
 
             return FilesSink(spec)
+        case "kafka" if delivery_of(plain) == EXACTLY_ONCE:
+            from penstock.sink.kafka_exact import TransactionalKafkaSink
+
+            return TransactionalKafkaSink(spec)
         case "kafka":
             from penstock.sink.kafka_sink import KafkaSink
 

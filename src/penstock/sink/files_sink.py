@@ -2,15 +2,22 @@
 
 Exactly-once: a folder is staged under a hidden name, forced to disk and renamed, so it is there whole or not at all, and its
 name is the ledger. The file `_penstock` keeps who writes and how far empty epochs went. Views that only append give their
-columns; others also `_op`, `+` or `-`; a complete view keeps its newest result only. When a view begins anew (a new
-incarnation), its earlier epochs are removed. A folder that holds epochs without that file, or another view's, is refused.
+columns; others also `_op`, `+` or `-`; a complete view keeps its newest result only, which takes the place of the last one in
+one step. When a view begins anew (a new incarnation), its earlier epochs are removed. A folder that holds epochs without that
+file, or another view's, is refused.
+
+Who takes over writes its own name into `_penstock` and removes what others have staged. Everybody stages first, then looks
+whether the name is still theirs, then renames: a driver that was replaced in between has nothing left to rename. Removals and
+take-overs lock the folder, because a removal that goes on after a take-over could not be told from a new one.
+
+At-least-once and at-most-once: no such file and no forcing to disk; each delivery of an epoch is a file of its own in `epoch=N`.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
+import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -18,7 +25,10 @@ from pathlib import Path
 
 from penstock.change import Epoch
 from penstock.errors import FencedError, SinkError
+from penstock.points import reach
 from penstock.sink.file_rows import ENCODERS
+from penstock.sink.folders import exchange, force, held, write_through
+from penstock.sink.options import EXACTLY_ONCE, delivery_of
 from penstock.sink.spec import SinkSpec
 
 MARKER = "_penstock"
@@ -26,7 +36,7 @@ MARKER = "_penstock"
 
 @dataclass(frozen=True)
 class Marker:
-    """What `_penstock` says. `clearing`: epochs of an earlier incarnation may still lie about."""
+    """What `_penstock` says; `driver` may write. `clearing`: epochs of an earlier incarnation may still lie about."""
 
     sink: str
     view: str
@@ -34,6 +44,7 @@ class Marker:
     fence: int
     epoch: int
     clearing: bool = False
+    driver: str = ""
 
 
 class FilesSink:
@@ -43,17 +54,25 @@ class FilesSink:
         self._spec = spec
         self._folder = spec.folder / spec.options["path"]
         self._format = spec.options.get("format", "json")
-        self._fence: int | None = None
+        self._ledgered = delivery_of(spec.options) == EXACTLY_ONCE
+        self._driver = uuid.uuid4().hex[:12]
+        self._taken = False
+        self.ledger = str(self._folder / MARKER)
 
     def position(self, incarnation: str) -> int | None:
         with self._reported():
             self._folder.mkdir(parents=True, exist_ok=True)
-            found = self._read()
-            last = -1 if found is None or found.incarnation != incarnation else self._last(found)
-            self._fence = found.fence + 1 if found else 1
-            kept = found or Marker(self._spec.name, self._spec.view, incarnation, 0, -1)
-            self._keep(replace(kept, fence=self._fence))
-            return last
+            if not self._ledgered:
+                self._check_unkept()
+                return None
+            with held(self._folder):
+                marker = self._read() or Marker(self._spec.name, self._spec.view, incarnation, 0, -1)
+                while marker.driver != self._driver:  # the last driver may put its own once more in the very last moment
+                    self._put_marker(replace(marker, fence=marker.fence + 1, driver=self._driver))
+                    self._sweep()
+                    marker = self._read() or marker
+                self._taken = True
+                return -1 if marker.incarnation != incarnation else self._last(marker)
 
     def deliver(self, epoch: Epoch) -> None:
         ops = None if self._spec.append_only else [change.op for change in epoch.changes]
@@ -66,7 +85,11 @@ class FilesSink:
         pass
 
     def _write(self, epoch: Epoch, rows: Sequence[str], ops: Sequence[str] | None) -> None:
-        if self._fence is None:
+        if not self._ledgered:
+            with self._reported():
+                self._add(epoch.epoch, rows, ops)
+            return
+        if not self._taken:
             self.position(epoch.incarnation)
         with self._reported():
             marker = self._claim()
@@ -76,47 +99,122 @@ class FilesSink:
                 return
             if rows or self._spec.complete:
                 self._publish(epoch.epoch, ENCODERS[self._format](self._spec.schema, rows, ops))
-            if self._spec.complete:
-                self._remove(number for number in self._epochs() if number < epoch.epoch)
             self._keep(replace(marker, epoch=epoch.epoch))
 
     def _publish(self, epoch: int, content: bytes) -> None:
-        staged, final = self._folder / f".staged-epoch={epoch}", self._folder / f"epoch={epoch}"
+        staged = self._staged(f"epoch={epoch}")
+        self._fill(staged, content)
+        force(staged)
+        self._claim()
+        self._show(staged, epoch)
+        force(self._folder)
+
+    def _show(self, staged: Path, epoch: int) -> None:
+        """Give a staged folder its name. A complete result takes the place of the last one in one step, so that nobody sees two or none."""
+        before = sorted(self._epochs())[-1:] if self._spec.complete else []
+        final = self._folder / f"epoch={epoch}"
+        if not before:
+            staged.rename(final)
+            return
+        old = self._folder / f"epoch={before[0]}"
+        if exchange(staged, old):
+            if old != final:
+                old.rename(final)
+            shutil.rmtree(staged)
+        else:
+            staged.rename(final)
+        stale = [number for number in self._epochs() if number != epoch]
+        if stale:
+            with held(self._folder):
+                if self._ledgered:
+                    self._claim()
+                self._remove(stale)
+
+    def _add(self, epoch: int, rows: Sequence[str], ops: Sequence[str] | None) -> None:
+        """A delivery without a ledger: one more file, whole when it is seen."""
+        if not rows and not self._spec.complete:
+            return
+        staged = self._staged(f"epoch={epoch}")
+        file = self._fill(staged, ENCODERS[self._format](self._spec.schema, rows, ops))
+        if self._spec.complete:
+            self._show(staged, epoch)
+            return
+        final = self._folder / f"epoch={epoch}"
+        final.mkdir(exist_ok=True)
+        file.rename(final / f"part-{uuid.uuid4().hex[:12]}.{self._format}")
+        staged.rmdir()
+
+    def _fill(self, staged: Path, content: bytes) -> Path:
+        """The file of an epoch in its staged folder; forced to disk where it is to last."""
         shutil.rmtree(staged, ignore_errors=True)
         staged.mkdir()
-        _write_through(staged / f"part-0.{self._format}", content)
-        _force(staged)
-        staged.rename(final)
-        _force(self._folder)
+        path = staged / f"part-0.{self._format}"
+        middle = content.rfind(b"\n", 0, len(content) // 2) + 1
+        with path.open("wb") as file:
+            file.write(content[:middle])
+            file.flush()
+            reach("sink.mid-rows")
+            file.write(content[middle:])
+        if self._ledgered:
+            force(path)
+        reach("sink.before-commit")
+        return path
+
+    def _staged(self, name: str) -> Path:
+        return self._folder / f".staged-{self._driver}-{name}"
+
+    def _sweep(self) -> None:
+        """Take away what other drivers have staged: by one renaming each, so that none can be published half removed."""
+        for left in self._folder.glob(".staged-*"):
+            gone = self._folder / f".gone-{uuid.uuid4().hex[:12]}"
+            try:
+                left.rename(gone)
+            except FileNotFoundError:  # published in this very moment
+                continue
+            shutil.rmtree(gone, ignore_errors=True)
 
     def _begin_anew(self, marker: Marker) -> Marker:
         """Remove the earlier incarnation's epochs; the marker says so first, so that a crash half-way is finished later."""
-        self._keep(marker)
-        self._remove(self._epochs())
-        done = replace(marker, clearing=False)
-        self._keep(done)
-        return done
+        with held(self._folder):
+            self._claim()
+            self._put_marker(marker)
+            self._remove(self._epochs())
+            done = replace(marker, clearing=False)
+            self._put_marker(done)
+            return done
 
     def _claim(self) -> Marker:
         marker = self._read()
-        if marker is None or marker.fence != self._fence:
-            raise FencedError(
-                f"sink `{self._spec.name}`: another driver has taken over the folder {self._folder}",
-                hint="only one `penstock run` may deliver to it",
-            )
+        if marker is None or marker.driver != self._driver:
+            raise self._fenced()
         return marker
+
+    def _fenced(self) -> FencedError:
+        return FencedError(
+            f"sink `{self._spec.name}`: another driver has taken over the folder {self._folder}",
+            hint="only one `penstock run` may deliver to it",
+        )
+
+    def _check_unkept(self) -> None:
+        if (self._folder / MARKER).exists():
+            raise SinkError(
+                f"sink `{self._spec.name}`: {self.ledger} says that this folder is delivered to exactly-once, which more files would spoil",
+                hint="give the sink another `path`, or ask for delivery = 'exactly-once'",
+            )
 
     def _read(self) -> Marker | None:
         path = self._folder / MARKER
-        if not path.exists():
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
             if self._epochs():
                 raise SinkError(
                     f"sink `{self._spec.name}`: {self._folder} holds epochs, but no file {MARKER} that says whose they are",
                     hint="give the sink another `path`, or move the `epoch=...` folders away",
-                )
+                ) from None
             return None
         try:
-            marker = Marker(**json.loads(path.read_text(encoding="utf-8")))
+            marker = Marker(**json.loads(text))
         except (ValueError, TypeError) as error:
             raise SinkError(f"sink `{self._spec.name}`: {path} cannot be read: {error}", hint="empty the folder, or give another `path`") from error
         if (marker.sink, marker.view) != (self._spec.name, self._spec.view):
@@ -127,10 +225,22 @@ class FilesSink:
         return marker
 
     def _keep(self, marker: Marker) -> None:
+        """Put the marker, unless another driver took over since: it has then removed what was staged."""
+        staged = self._staged("marker")
+        shutil.rmtree(staged, ignore_errors=True)
+        staged.mkdir()
+        write_through(staged / MARKER, json.dumps(asdict(marker)).encode())
+        self._claim()
+        (staged / MARKER).replace(self._folder / MARKER)
+        force(self._folder)
+        staged.rmdir()
+
+    def _put_marker(self, marker: Marker) -> None:
+        """Put the marker while the folder is locked."""
         staged = self._folder / f".{MARKER}"
-        _write_through(staged, json.dumps(asdict(marker)).encode())
+        write_through(staged, json.dumps(asdict(marker)).encode())
         staged.replace(self._folder / MARKER)
-        _force(self._folder)
+        force(self._folder)
 
     def _last(self, marker: Marker) -> int:
         return marker.epoch if marker.clearing else max(marker.epoch, *self._epochs(), -1)
@@ -139,8 +249,8 @@ class FilesSink:
         found = (path.name.removeprefix("epoch=") for path in self._folder.glob("epoch=*"))
         return [int(number) for number in found if number.isdecimal()]
 
-    def _remove(self, epochs: Iterator[int] | Sequence[int]) -> None:
-        for number in list(epochs):
+    def _remove(self, epochs: Sequence[int]) -> None:
+        for number in epochs:
             hidden = self._folder / f".gone-epoch={number}"
             shutil.rmtree(hidden, ignore_errors=True)
             (self._folder / f"epoch={number}").rename(hidden)
@@ -151,23 +261,9 @@ class FilesSink:
         try:
             yield
         except OSError as error:
+            if self._taken and isinstance(error, FileNotFoundError) and self._folder.is_dir():
+                self._claim()  # who took over has removed what was staged
             raise SinkError(
                 f"sink `{self._spec.name}` cannot write to {self._folder}: {error.strerror or error}",
                 hint="check that the folder may be written and that the disk has room",
             ) from error
-
-
-def _write_through(path: Path, content: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _force(folder: Path) -> None:
-    """Force the names in a folder to disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -35,6 +35,7 @@ class Connector:
     why_not: str
 
 
+_ALL = (EXACTLY_ONCE, AT_LEAST_ONCE, AT_MOST_ONCE)
 _NO_LEDGER = "it has nowhere to write down which epochs it has"
 SINKS: Mapping[str, Connector] = {
     "postgres": Connector(
@@ -47,7 +48,7 @@ SINKS: Mapping[str, Connector] = {
             Option("sslmode", "as libpq has it", default="prefer", choices=("disable", "allow", "prefer", "require", "verify-ca", "verify-full")),
             Option("table", "the table to write, `schema.table` if need be; made if it is absent", required=True),
         ),
-        (EXACTLY_ONCE, AT_LEAST_ONCE),
+        _ALL,
         "",
     ),
     "files": Connector(
@@ -55,7 +56,7 @@ SINKS: Mapping[str, Connector] = {
             Option("path", "the folder to write to, relative to the app; one folder per epoch in it", required=True),
             Option("format", "what the files hold", default="json", choices=("json", "csv", "parquet")),
         ),
-        (EXACTLY_ONCE, AT_LEAST_ONCE),
+        _ALL,
         "",
     ),
     "kafka": Connector(
@@ -68,14 +69,21 @@ SINKS: Mapping[str, Connector] = {
             Option("password", "password for SASL", secret=True),
             Option("sasl", "SASL mechanism", default="PLAIN", choices=("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")),
             Option("tls_ca", "PEM file of the authority that signed the brokers' certificates; turns TLS on"),
+            Option(
+                "anew",
+                "exactly-once, a view without a key that begins anew over a topic with its old rows: refuse, or append them all once more",
+                default="refuse",
+                choices=("refuse", "append"),
+            ),
         ),
-        (AT_LEAST_ONCE,),
-        "Kafka transactions are not used yet",
+        # Not exactly-once by default: only readers of committed records have it, and it needs the right to use transactions.
+        (AT_LEAST_ONCE, EXACTLY_ONCE, AT_MOST_ONCE),
+        "",
     ),
-    "console": Connector((), (AT_LEAST_ONCE,), _NO_LEDGER),
+    "console": Connector((), (AT_LEAST_ONCE, AT_MOST_ONCE), _NO_LEDGER),
     "callback": Connector(
         (Option("callback", "`module:function` in the app's own Python files", required=True),),
-        (AT_LEAST_ONCE,),
+        (AT_LEAST_ONCE, AT_MOST_ONCE),
         _NO_LEDGER,
     ),
 }
@@ -152,8 +160,6 @@ def _check_promise(name: str, connector: str, delivery: str) -> None:
     if delivery in can.promises:
         return
     listed = " or ".join(f"'{promise}'" for promise in can.promises)
-    why = "no sink offers it yet" if delivery == AT_MOST_ONCE else can.why_not
-    hint = f"ask for {listed}"
-    if delivery == EXACTLY_ONCE:
-        hint += ", or deliver to postgres or files, which promise exactly-once"
-    raise PromiseFault(f"sink `{name}`: the connector {connector} cannot promise {delivery} yet: {why}", hint=hint)
+    able = [other for other, known in SINKS.items() if delivery in known.promises]
+    hint = f"ask for {listed}, or deliver to {', '.join(able[:-1])} or {able[-1]}, which promise {delivery}"
+    raise PromiseFault(f"sink `{name}`: the connector {connector} cannot promise {delivery}: {can.why_not}", hint=hint)

@@ -1,7 +1,7 @@
 """Delivers to a table of a Postgres database: keyed views upsert and delete, others insert and take back single copies.
 
 Exactly-once (the default): rows and ledger change in one transaction, table `penstock_epochs` beside the target; a replayed
-epoch is skipped, an older driver is fenced. At-least-once: no ledger. When a view begins anew (a new incarnation), the first
+epoch is skipped, an older driver is fenced. At-least-once and at-most-once: no ledger. When a view begins anew (a new incarnation), the first
 epoch replaces the content of a table that Penstock made; a table of the user's own is never emptied: that is refused.
 """
 
@@ -14,6 +14,7 @@ from psycopg import sql
 
 from penstock.change import Epoch
 from penstock.errors import FencedError, SinkError
+from penstock.points import reach
 from penstock.sink.options import EXACTLY_ONCE, delivery_of
 from penstock.sink.postgres_server import Connection, PostgresServer
 from penstock.sink.postgres_table import Target, find_target
@@ -36,6 +37,7 @@ class PostgresSink:
         schema = self._table.rpartition(".")[0]
         self._ledger = sql.Identifier(schema, "penstock_epochs") if schema else sql.Identifier("penstock_epochs")
         self._ledgered = delivery_of(spec.options) == EXACTLY_ONCE
+        self.ledger = f"the row of sink `{spec.name}` and target `{self._table}` in table {self._ledger.as_string()} of {self._server}"
         self._fence: int | None = None
         self._open: Connection | None = None
         self._target: Target | None = None
@@ -84,6 +86,7 @@ class PostgresSink:
             target = self._prepared(connection)
             if not self._ledgered:
                 change(connection, target)
+                reach("sink.before-commit")
                 return
             connection.execute("SET LOCAL synchronous_commit = on")
             incarnation, last = self._claim(connection)
@@ -96,6 +99,7 @@ class PostgresSink:
                 sql.SQL("UPDATE {} SET incarnation = %s, epoch = %s WHERE sink = %s AND target = %s").format(self._ledger),
                 (epoch.incarnation, epoch.epoch, self._spec.name, self._table),
             )
+            reach("sink.before-commit")
 
     def _claim(self, connection: Connection) -> tuple[str, int]:
         """Holds the ledger's row until the transaction ends; what it says."""

@@ -77,8 +77,10 @@ class _PostgresDatabase:
                 connection.execute(_marked(statement.format_map(_TYPES)))
 
     @contextmanager
-    def writing(self) -> Iterator[Session]:
+    def writing(self, *, durable: bool = False) -> Iterator[Session]:
         with self._connection() as connection, connection.transaction():
+            if durable:
+                connection.execute("SET LOCAL synchronous_commit = on")
             for statement in BATCH:
                 connection.execute(_marked(statement.format_map(_TYPES)))
             yield _PostgresSession(connection)

@@ -12,6 +12,7 @@ from psycopg import sql
 
 from penstock.change import Change
 from penstock.errors import SinkError
+from penstock.points import reach
 from penstock.schema import Column
 from penstock.sink.ddl import parse_type
 from penstock.sink.postgres_server import Connection
@@ -81,6 +82,7 @@ class Target:
         with connection.cursor() as cursor, cursor.copy("COPY penstock_stage FROM STDIN") as copy:
             for n, (op, row) in enumerate(rows):
                 copy.write_row((n, op, without_nul(row)))
+        reach("sink.mid-rows")
 
     def _insert(self, connection: Connection, ending: sql.Composable = _NOTHING) -> None:
         connection.execute(

@@ -9,6 +9,7 @@ from typing import Any
 
 from penstock.change import Change, Epoch
 from penstock.errors import FencedError
+from penstock.points import reach
 from penstock.sink.store import AlreadyCommitted, DeadRow, EpochWriter, Position
 from penstock.sink.tables import Database
 from penstock.sink.writer import TableEpochWriter, forget
@@ -32,8 +33,12 @@ class RelationalStore:
             last = session.fetch("SELECT epoch FROM penstock_ledger WHERE job = ? AND incarnation = ?", job, incarnation)
             return Position(fence, last[0][0] if last else -1)
 
+    def committed(self, job: str, incarnation: str) -> int:
+        return self._number("SELECT coalesce(max(epoch), -1) FROM penstock_ledger WHERE job = ? AND incarnation = ?", job, incarnation)
+
     @contextmanager
     def open_epoch(self, job: str, incarnation: str, fence: int, epoch: int) -> Iterator[EpochWriter]:
+        reach("store.before-begin")
         with self._database.writing() as session:
             holder = session.fetch(f"SELECT fence, incarnation FROM penstock_jobs WHERE job = ?{self._database.row_lock}", job)
             if holder != [(fence, incarnation)]:
@@ -53,6 +58,8 @@ class RelationalStore:
                 fence,
                 epoch,
             )
+            reach("store.before-commit")
+        reach("store.after-commit")
 
     def rows(self, view: str) -> Iterator[str]:
         for (row,) in self._stream("SELECT row FROM penstock_rows WHERE view = ? ORDER BY id", view):
@@ -79,8 +86,8 @@ class RelationalStore:
     def delivered(self, sink: str, incarnation: str) -> int:
         return self._number("SELECT coalesce(max(epoch), -1) FROM penstock_delivered WHERE sink = ? AND incarnation = ?", sink, incarnation)
 
-    def set_delivered(self, sink: str, incarnation: str, epoch: int) -> None:
-        with self._database.writing() as session:
+    def set_delivered(self, sink: str, incarnation: str, epoch: int, *, durable: bool = False) -> None:
+        with self._database.writing(durable=durable) as session:
             session.run(
                 "INSERT INTO penstock_delivered (sink, incarnation, epoch) VALUES (?, ?, ?)"
                 " ON CONFLICT (sink, incarnation) DO UPDATE SET epoch = excluded.epoch",

@@ -13,7 +13,7 @@ from penstock.schema import Schema
 
 @dataclass(frozen=True)
 class SinkSpec:
-    """A sink's name, its view, plain option values (secrets already read), the view's columns and key, the app's folder.
+    """A sink's name, its view, plain option values (secrets already read), the view's columns and key, the app's folder and name.
 
     An `append_only` view never takes a row back. A `complete` one delivers its whole result with every epoch.
     """
@@ -26,10 +26,13 @@ class SinkSpec:
     append_only: bool
     complete: bool
     folder: Path
+    app: str = "app"
 
 
 class SinkWriter(Protocol):
-    """An open sink. Epochs come in order; after a failure the last ones may come again."""
+    """An open sink. Epochs come in order; after a failure the last ones may come again. `ledger` says where its ledger is."""
+
+    ledger: str
 
     def position(self, incarnation: str) -> int | None:
         """The last epoch in the sink's own ledger, -1 if none; None: it has no ledger, the results store keeps its place.

@@ -77,8 +77,10 @@ class _SqliteDatabase:
                 self._writer.execute(statement.format_map(_TYPES))
 
     @contextmanager
-    def writing(self) -> Iterator[Session]:
+    def writing(self, *, durable: bool = False) -> Iterator[Session]:
         with self._turn, self._reported():
+            if durable:
+                self._writer.execute("PRAGMA synchronous = FULL")
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 yield _SqliteSession(self._writer)
@@ -87,6 +89,9 @@ class _SqliteDatabase:
                 if self._writer.in_transaction:
                     self._writer.execute("ROLLBACK")
                 raise
+            finally:
+                if durable:
+                    self._writer.execute("PRAGMA synchronous = NORMAL")
 
     @contextmanager
     def reading(self) -> Iterator[Session]:

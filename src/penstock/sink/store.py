@@ -83,6 +83,9 @@ class Store(Protocol):
     def take_over(self, job: str, incarnation: str) -> Position:
         """Make this driver the only one that may write `job`; its place in this incarnation, -1 in a new one."""
 
+    def committed(self, job: str, incarnation: str) -> int:
+        """The last epoch in the ledger, -1 if there is none; takes nothing over."""
+
     def open_epoch(self, job: str, incarnation: str, fence: int, epoch: int) -> AbstractContextManager[EpochWriter]:
         """One transaction. Raises FencedError when another driver took over, AlreadyCommitted when the epoch is in the ledger."""
 
@@ -98,9 +101,10 @@ class Store(Protocol):
         """The outbox: the view's logged epochs later than `after`, in order."""
 
     def delivered(self, sink: str, incarnation: str) -> int:
-        """The last epoch that a sink without a ledger of its own has confirmed; -1 if none."""
+        """The last epoch that was confirmed for a sink; -1 if none. A sink with a ledger of its own may be further."""
 
-    def set_delivered(self, sink: str, incarnation: str, epoch: int) -> None: ...
+    def set_delivered(self, sink: str, incarnation: str, epoch: int, *, durable: bool = False) -> None:
+        """Confirm an epoch; `durable`: so that even a loss of power does not undo it."""
 
     def trim(self, view: str, keep_epochs: int, below: int) -> None:
         """Drop logged epochs earlier than `below`, but never the newest `keep_epochs`."""

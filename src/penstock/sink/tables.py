@@ -5,7 +5,7 @@
     penstock_epochs     the logged epochs of each view, those without changes too
     penstock_jobs       who may write a job: the fence goes up with every driver that takes over
     penstock_ledger     the last committed epoch of each job and incarnation
-    penstock_delivered  the last epoch that each sink without a ledger has confirmed
+    penstock_delivered  the last epoch that was confirmed for each sink, also where the sink has a ledger of its own
     penstock_views      each view's columns and key
     penstock_dead       records that did not decode
     penstock_notes      small facts
@@ -66,8 +66,8 @@ class Database(Protocol):
 
     row_lock: str
 
-    def writing(self) -> AbstractContextManager[Session]:
-        """A transaction that commits at the end and rolls back on any exception."""
+    def writing(self, *, durable: bool = False) -> AbstractContextManager[Session]:
+        """A transaction that commits at the end and rolls back on any exception; `durable`: its commit survives a loss of power."""
 
     def reading(self) -> AbstractContextManager[Session]:
         """A snapshot: everything read in it is of one moment, and nothing waits for a writer."""

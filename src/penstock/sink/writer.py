@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from penstock.points import reach
 from penstock.sink.difference import Fresh, Stored, as_bag, by_key, common_prefix
 from penstock.sink.tables import Session
 
@@ -93,6 +94,7 @@ class TableEpochWriter:
             self._session.run(_TAKE, view)
         if put:
             self._batch(put.values())
+            reach("store.mid-rows")
             if log and visible:
                 self._log_batch(view, "'+', b.key, b.row ", _CHANGED, view)
             elif log:
@@ -105,6 +107,7 @@ class TableEpochWriter:
             self._batch(rows)
             if log:
                 self._log_batch(view, "'+', b.key, b.row ", _ALL)
+            reach("store.mid-rows")
             self._session.run(_PUT if rows[0].key is not None else _ADD, view)
 
     def _drop(self, rows: Sequence[Stored]) -> None:

@@ -1,16 +1,27 @@
-"""Delivery: every sink of a job gets the epochs that the store has and the sink has not, in order."""
+"""Delivery: every sink of a job gets the epochs that the store has and the sink has not, in order.
+
+At-least-once: delivered, then confirmed in the store. At-most-once: confirmed first, so what fails or crashes in between is lost
+and never repeated. Exactly-once: the sink's own ledger decides; the store's copy of it is there to notice a sink that lost epochs.
+"""
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 
+from penstock.catalog import Incarnation
 from penstock.change import Epoch
 from penstock.errors import SinkError
 from penstock.plan.declare import Emit
+from penstock.points import reach
 from penstock.share.jobs import Job, Member
 from penstock.sink.delivery import SinkWriter, open_sink
+from penstock.sink.options import AT_MOST_ONCE, delivery_of
 from penstock.sink.store import Store
+from penstock.spark.agreement import check_place
 from penstock.spark.frames import App
+
+log = logging.getLogger("penstock.sink")
 
 
 @dataclass
@@ -21,15 +32,16 @@ class Outlet:
     member: Member
     writer: SinkWriter
     position: int
-    own_ledger: bool
+    before: bool
+    """Whether an epoch is confirmed before it is delivered."""
     joined: bool = False
 
 
 class Outbox:
     """The sinks of one job."""
 
-    def __init__(self, app: App, job: Job, incarnation: str, store: Store, schemas: dict[str, str]) -> None:
-        self._store, self._incarnation = store, incarnation
+    def __init__(self, app: App, job: Job, life: Incarnation, store: Store, schemas: dict[str, str], ledger: int) -> None:
+        self._store, self._incarnation, self._checkpoint, self._ledger = store, life.name, life.checkpoint, ledger
         self._keep_epochs = app.settings.number("changes_kept_epochs")
         self._members = job.members
         self._outlets: list[Outlet] = []
@@ -43,23 +55,28 @@ class Outbox:
 
     def _open(self, app: App, member: Member, name: str, ddl: str) -> Outlet:
         sink = app.declared.sinks[name]
+        options = app.options(sink.options)
         writer = open_sink(
             name,
             member.name,
-            app.options(sink.options),
+            options,
             ddl,
             member.key,
             append_only=member.append_only,
             complete=member.view.emit is Emit.COMPLETE,
             folder=app.declared.folder,
+            app=app.declared.name,
         )
         try:
-            own = writer.position(self._incarnation)
+            own, confirmed = writer.position(self._incarnation), self._store.delivered(name, self._incarnation)
+            position = confirmed if own is None else own
+            place = writer.ledger if own is not None else f"penstock_delivered, sink `{name}`"
+            reached = self._ledger if member.stored else self._ledger + 1  # without a store the sink has an epoch before the ledger has it
+            check_place(name, member.name, place, at=position, confirmed=confirmed, ledger=reached, checkpoint=self._checkpoint)
         except BaseException:
             writer.close()
             raise
-        position = self._store.delivered(name, self._incarnation) if own is None else own
-        return Outlet(name, member, writer, position, own is not None)
+        return Outlet(name, member, writer, position, delivery_of({key.lower(): value for key, value in options.items()}) == AT_MOST_ONCE)
 
     def deliver(self) -> None:
         """Bring every sink up to the newest epoch of its view; trim what all of them have."""
@@ -90,23 +107,31 @@ class Outbox:
         outlet.joined = True
 
     def _give(self, outlet: Outlet, epoch: Epoch) -> None:
-        if outlet.member.view.emit is Emit.COMPLETE:
-            outlet.writer.deliver_complete(epoch, list(self._store.rows(outlet.member.name)))
-        else:
-            outlet.writer.deliver(epoch)
-        self._confirm(outlet, epoch.epoch)
+        if outlet.before:
+            self._confirm(outlet, epoch.epoch)
+        reach("sink.before-begin")
+        try:
+            if outlet.member.view.emit is Emit.COMPLETE:
+                outlet.writer.deliver_complete(epoch, list(self._store.rows(outlet.member.name)))
+            else:
+                outlet.writer.deliver(epoch)
+        except Exception:
+            if outlet.before:
+                log.warning("sink %s: what epoch %d had not yet delivered is lost: at-most-once does not repeat", outlet.name, epoch.epoch)
+            raise
+        reach("sink.after-commit")
+        if not outlet.before:
+            self._confirm(outlet, epoch.epoch)
 
     def pass_on(self, epoch: Epoch) -> None:
         """An epoch of a view that keeps no store goes straight to its sinks."""
         for outlet in self._outlets:
             if outlet.member.name == epoch.view and outlet.position < epoch.epoch:
-                outlet.writer.deliver(epoch)
-                self._confirm(outlet, epoch.epoch)
+                self._give(outlet, epoch)
 
     def _confirm(self, outlet: Outlet, epoch: int) -> None:
+        self._store.set_delivered(outlet.name, self._incarnation, epoch, durable=outlet.before)
         outlet.position = epoch
-        if not outlet.own_ledger:
-            self._store.set_delivered(outlet.name, self._incarnation, epoch)
 
     def close(self) -> None:
         for outlet in self._outlets:

@@ -1,0 +1,75 @@
+"""Changes of a view as records of a Kafka topic.
+
+A record's value is the row as JSON; its key the view's key, or the column named by `key`. A row taken back in a keyed view
+is a tombstone (no value); in a view without a key it is the row again, with the header `penstock-op` set to `-`. Every
+record carries `penstock-epoch`. The order of changes with the same key is kept.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from penstock.change import Change, Epoch
+from penstock.errors import SinkError
+from penstock.sink.spec import SinkSpec
+
+Headers = list[tuple[str, str | bytes | None]]
+
+
+class Record(NamedTuple):
+    """A record to be: no `value` is a tombstone."""
+
+    key: str | None
+    value: str | None
+    op: str
+
+
+class Records:
+    """What a sink's changes become."""
+
+    def __init__(self, spec: SinkSpec) -> None:
+        self._spec = spec
+        self._column = self._key_column()
+        self.tombstones = spec.key is not None and self._column in (None, *(spec.key if len(spec.key) == 1 else ()))
+
+    def of(self, changes: Sequence[Change]) -> list[Record]:
+        if self._column is None and not self.tombstones:
+            return [Record(key, row, op) for op, key, row in changes]
+        return [Record(self._key(change), None if change.op == "-" and self.tombstones else change.row, change.op) for change in changes]
+
+    def of_complete(self, epoch: Epoch, rows: Sequence[str]) -> list[Record]:
+        """Every row again; keyed rows that are gone are in the epoch's changes and become tombstones."""
+        gone = [Change("-", self._view_key(change.row), change.row) for change in epoch.changes if change.op == "-" and self.tombstones]
+        return self.of([*gone, *(Change("+", self._view_key(row), row) for row in rows)])
+
+    @staticmethod
+    def headers(epoch: int, sink: str | None = None) -> dict[str, Headers]:
+        """By operation; `sink` says whose record it is."""
+        owner: Headers = [("penstock-sink", sink)] if sink else []
+        return {op: [("penstock-epoch", str(epoch)), ("penstock-op", op), *owner] for op in "+-"}
+
+    def _key(self, change: Change) -> str | None:
+        if self._column is None:
+            return change.key
+        value = json.loads(change.row).get(self._column)
+        return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+    def _view_key(self, row: str) -> str | None:
+        if self._spec.key is None or self._column is not None:
+            return None
+        values = json.loads(row)
+        return json.dumps({column: values[column] for column in self._spec.key}, ensure_ascii=False, separators=(",", ":"))
+
+    def _key_column(self) -> str | None:
+        wanted = self._spec.options.get("key")
+        if wanted is None:
+            return None
+        found = self._spec.schema.find(wanted)
+        if found is None:
+            raise SinkError(
+                f"sink `{self._spec.name}`: view `{self._spec.view}` has no column `{wanted}` to take the key from",
+                hint=f"it has: {', '.join(self._spec.schema.names)}",
+            )
+        return found.name

@@ -1,0 +1,142 @@
+"""What must agree before a job runs: Spark's checkpoint, the ledger of the results store, and the place of every sink.
+
+    commit log <= ledger <= offset log        the store commits an epoch after Spark has planned it, Spark after the store
+    place confirmed <= sink <= ledger         a sink gets what the store has; what it has confirmed it still has
+
+Copies of different age, and damaged or missing files, break this. Then the job is refused: going on would lose or repeat rows.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from pathlib import Path
+
+from penstock.errors import StateError
+from penstock.source.filelog import entry_of
+from penstock.spark.checkpoint import read_epoch
+
+_CONTIGUOUS = 50  # Spark keeps a hundred; a crash while it removes older ones leaves holes among those
+_CRC_HEADER = b"crc\x00"
+
+
+def check_checkpoint(checkpoint: Path) -> tuple[int, int]:
+    """The last epoch in the commit log and in the offset log, -1 where there is none; StateError naming what is damaged or missing."""
+    offsets, commits = _numbers(checkpoint / "offsets"), _numbers(checkpoint / "commits")
+    planned, committed = max(offsets, default=-1), max(commits, default=-1)
+    if offsets or commits:
+        _check_metadata(checkpoint / "metadata")
+    for kind, numbers in (("offsets", offsets), ("commits", commits)):
+        newest = max(numbers, default=-1)
+        for number in range(max(min(numbers, default=0), newest - _CONTIGUOUS), newest):
+            if number not in numbers:
+                raise _damaged(checkpoint / kind / str(number), "is missing, though later epochs are there")
+    if committed > planned:
+        raise _damaged(checkpoint / "offsets" / str(committed), f"is missing, though {checkpoint / 'commits' / str(committed)} is there")
+    if planned > committed + 1:
+        raise _damaged(checkpoint / "commits" / str(planned - 1), f"is missing, though epoch {planned} was planned after it")
+    for number in sorted(offsets):
+        _check_sum(checkpoint / "offsets" / str(number))
+        _check_sources(checkpoint, read_epoch(checkpoint, number).ends)
+    for number in sorted(commits):
+        _check_commit(checkpoint / "commits" / str(number))
+    return committed, planned
+
+
+def check_ledger(job: str, checkpoint: Path, ledger: int) -> None:
+    """StateError when the results store and the checkpoint cannot be of the same moment."""
+    committed, planned = check_checkpoint(checkpoint)
+    if committed <= ledger <= planned:
+        return
+    older = "results store" if ledger < committed else "checkpoint"
+    where = f"penstock_ledger, job `{job}`" if ledger < committed else str(checkpoint / "offsets" / str(planned + 1))
+    what = f"its last row there says {ledger}" if ledger < committed else "that file is not there"
+    raise StateError(
+        f"job `{job}`: the results store has epoch {ledger}, but {checkpoint} has committed {committed} and planned {planned};"
+        f" the {older} seems to be an older copy ({where}: {what})",
+        hint=f"restore both from copies of the same moment, or remove {checkpoint} to rebuild the view from history",
+    )
+
+
+def check_place(sink: str, view: str, place: str, *, at: int, confirmed: int, ledger: int, checkpoint: Path) -> None:
+    """StateError when a sink is further than the store, or has lost what was confirmed to be in it."""
+    anew = f"remove {checkpoint}: the view then begins anew, here and in the sink"
+    if at > ledger:
+        raise StateError(
+            f"sink `{sink}` has epoch {at} of view `{view}`, but the results store only {ledger} ({place})",
+            hint=f"the state folder seems to be an older copy: restore the newer one, or give the sink another name and place, or {anew}",
+        )
+    if at < confirmed:
+        raise StateError(
+            f"sink `{sink}` has view `{view}` up to epoch {at}, but epochs up to {confirmed} were delivered to it ({place})",
+            hint="it was restored from an older copy, emptied, or delivered to with another guarantee before:"
+            f" restore the newer copy, or give the sink another name and place, or {anew}",
+        )
+
+
+def _numbers(folder: Path) -> set[int]:
+    return {int(entry.name) for entry in folder.iterdir() if entry.name.isdigit()} if folder.is_dir() else set()
+
+
+def _check_metadata(path: Path) -> None:
+    if not path.is_file():
+        raise _damaged(path, "is missing, though epochs are there")
+    _check_sum(path)
+    try:
+        if not json.loads(path.read_text(encoding="utf-8")).get("id"):
+            raise ValueError("it names no query")
+    except (OSError, ValueError, AttributeError) as error:
+        raise _damaged(path, f"cannot be read: {error}") from error
+
+
+def _check_commit(path: Path) -> None:
+    _check_sum(path)
+    try:
+        version, *entries = path.read_text(encoding="utf-8").split("\n")
+        if version not in ("v1", "v2") or not entries:
+            raise ValueError(f"it begins with {version[:20]!r}")
+        json.loads(entries[0])
+    except (OSError, ValueError) as error:
+        raise _damaged(path, f"cannot be read: {error}") from error
+
+
+def _check_sources(checkpoint: Path, ends: tuple[str | None, ...]) -> None:
+    """A source of files logs what it has read in files of its own."""
+    for source, end in enumerate(ends):
+        if end is not None and end.startswith("{") and "logOffset" in end:
+            entry = entry_of(end)
+            found = [path for path in (checkpoint / "sources" / str(source) / f"{entry}{ending}" for ending in ("", ".compact")) if path.is_file()]
+            if not found and not _removed_in_time(checkpoint / "sources" / str(source), entry or 0):
+                raise _damaged(checkpoint / "sources" / str(source) / str(entry), "is missing, though an epoch was made of it")
+            for path in found:
+                _check_sum(path)
+
+
+def _removed_in_time(log: Path, entry: int) -> bool:
+    """A later compacted entry repeats all earlier ones, which Spark then removes."""
+    return any(int(path.name.removesuffix(".compact")) > entry for path in log.glob("*.compact") if path.name.removesuffix(".compact").isdigit())
+
+
+def _check_sum(path: Path) -> None:
+    """Compare a file with the sums that Hadoop's local file system keeps beside it, if it does."""
+    try:
+        kept = path.with_name(f".{path.name}.crc").read_bytes()
+    except OSError:
+        return
+    if not kept.startswith(_CRC_HEADER):
+        return
+    size, content = int.from_bytes(kept[4:8], "big"), path.read_bytes()
+    sums = b"".join(zlib.crc32(content[at : at + size]).to_bytes(4, "big") for at in range(0, len(content), size))
+    if sums != kept[8:]:
+        raise _damaged(path, "was changed or cut short: it does not match its checksum")
+
+
+def _damaged(path: Path, how: str) -> StateError:
+    return StateError(
+        f"{path} {how}",
+        hint=f"restore the checkpoint from a copy, or remove {_checkpoint_of(path)} to rebuild the view from history",
+    )
+
+
+def _checkpoint_of(path: Path) -> Path:
+    return path.parent if path.name == "metadata" else path.parent.parent.parent if path.parent.parent.name == "sources" else path.parent.parent
