@@ -10,6 +10,7 @@ import json
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +124,7 @@ def run_pyspark(folder: Path) -> dict[str, Any]:
     return found
 
 
-def plain_session() -> Any:
+def plain_session(jars: Sequence[Path] = ()) -> Any:
     """A session as a careful Spark user makes it: defaults, but no more shuffle partitions than cores."""
     import os
 
@@ -132,6 +133,8 @@ def plain_session() -> Any:
 
     builder = SparkSession.builder.master("local[*]").config("spark.driver.memory", "4g").config("spark.ui.enabled", "false")
     builder = builder.config("spark.sql.shuffle.partitions", str(os.cpu_count())).config("spark.sql.session.timeZone", "UTC")
+    if jars:
+        builder = builder.config("spark.jars", ",".join(map(str, jars)))
     session = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session

@@ -55,9 +55,14 @@ def _newest(life: Path, kind: str) -> Path | None:
         return life / "metadata" if (life / "metadata").is_file() else None
     if kind == "state":
         found = [path for path in life.glob("state/0/*/**/*") if path.is_file() and path.suffix in (".changelog", ".zip", ".delta")]
-        return max(found, key=lambda path: (path.stat().st_mtime_ns, path.name), default=None)
+        return max(found, key=lambda path: (_version(path), str(path)), default=None)
     numbered = [path for path in (life / kind).glob("[0-9]*") if path.name.isdecimal()]
     return max(numbered, key=lambda path: int(path.name), default=None)
+
+
+def _version(path: Path) -> int:
+    number = path.name.partition(".")[0].partition("_")[0]
+    return int(number) if number.isdecimal() else -1
 
 
 def _spoil(path: Path, way: str, content: bytes) -> None:

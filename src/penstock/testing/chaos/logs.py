@@ -13,7 +13,7 @@ from penstock.testing.chaos.faults import Fault
 ALWAYS = (
     r"StopRequested|InterruptedException|ClosedByInterruptException|InterruptedIOException|ShutdownHook|shut down",
     r"is a replay of what is already stored|is started again in|stopped at once|the batch took too long",
-    r"Unable to load native-hadoop|NativeCodeLoader|RejectedExecutionException|rejected from .*(?:Shutting down|Terminated)|Exception in statusUpdate",
+    r"Unable to load native-hadoop|NativeCodeLoader|RejectedExecutionException|rejected from .*(?:Shutting down|Terminated)|in statusUpdate",
 )
 _HEADLINE = re.compile(
     r"^(?:Caused by: |Exception in thread \"[^\"]*\" )?[\w.$]*(?:Exception|Error)\b[:\s]"

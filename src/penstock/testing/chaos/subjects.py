@@ -89,9 +89,8 @@ def _target(source: str, home: Path, parts: Parts) -> Target:
     from confluent_kafka.admin import AdminClient
     from confluent_kafka.cimpl import NewTopic
 
-    made = AdminClient({"bootstrap.servers": parts.broker.servers}).create_topics(
-        [NewTopic(name, num_partitions=2, replication_factor=1) for name in ("orders", "payments")]
-    )
+    admin = AdminClient({"bootstrap.servers": parts.broker.servers, "log_level": 0})
+    made = admin.create_topics([NewTopic(name, num_partitions=2, replication_factor=1) for name in ("orders", "payments")])
     for topic in made.values():
         topic.result(30)
     return Topics(parts.broker.servers, {name: name for name in ("orders", "payments")})

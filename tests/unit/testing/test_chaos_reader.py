@@ -1,0 +1,198 @@
+"""The reader notices what must never be seen: planted here by hand, in every kind of place."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Hashable
+from pathlib import Path
+
+from penstock.change import Change
+from penstock.sink.sqlite import SqliteStore
+from penstock.testing.chaos.follow import Bag, Epochs, Log, Records, Seen, Table, canonical, row
+from penstock.testing.chaos.sinks import FilesPlace, Reader, StoreReader, sqlite_snapshots
+
+
+def line(number: int) -> str:
+    return json.dumps({"id": number})
+
+
+def log(seen: Seen, *, keyed: bool = False) -> Log:
+    """Three epochs of two rows each; keyed, the last takes the first row back."""
+    found = Log("v", keyed, seen)
+    for epoch in range(3):
+        found.learn(epoch, [Change("+", f"k{n}" if keyed else None, line(n)) for n in (2 * epoch, 2 * epoch + 1)])
+    return found
+
+
+def rows(*numbers: int) -> list[Hashable]:
+    return [row(line(number)) for number in numbers]
+
+
+def test_equal_values_are_equal_however_they_are_written() -> None:
+    assert canonical({"a": "2026-01-01T00:00:00.000Z", "b": "1.50"}) == canonical({"b": 1.5, "a": "2026-01-01T01:00:00+01:00"})
+    assert canonical("k1") != canonical("k2")
+    assert canonical(None) != canonical("null")
+
+
+def test_whole_epochs_one_after_the_other_are_clean() -> None:
+    seen = Seen()
+    table = Table("t", log(seen), seen)
+    table.look(0, rows(0, 1))
+    table.look(2, rows(0, 1, 2, 3, 4, 5))
+    assert seen.clean
+
+
+def test_a_row_that_is_there_twice_is_a_duplicate() -> None:
+    seen = Seen()
+    Table("t", log(seen), seen).look(0, rows(0, 1, 1))
+    assert (seen.duplicated, seen.partial) == (1, 0)
+
+
+def test_an_epoch_of_which_a_row_is_missing_is_partial() -> None:
+    seen = Seen()
+    Table("t", log(seen), seen).look(1, rows(0, 1, 2))
+    assert (seen.duplicated, seen.partial) == (0, 1)
+
+
+def test_rows_of_an_epoch_that_is_not_told_yet_are_partial_too() -> None:
+    seen = Seen()
+    Table("t", log(seen), seen).look(0, rows(0, 1, 2))
+    assert seen.partial == 1
+
+
+def test_an_epoch_that_goes_back_is_retracted() -> None:
+    seen = Seen()
+    table = Table("t", log(seen), seen)
+    table.look(1, rows(0, 1, 2, 3))
+    table.look(0, rows(0, 1))
+    assert seen.retracted == 1
+
+
+def test_a_logged_epoch_that_changes_is_retracted() -> None:
+    seen = Seen()
+    found = log(seen)
+    found.learn(1, [Change("+", None, line(9))])
+    assert seen.retracted == 1
+
+
+def test_keyed_rows_are_replaced_and_removed() -> None:
+    seen = Seen()
+    found = log(seen, keyed=True)
+    found.learn(3, [Change("+", "k0", line(9)), Change("-", "k1", line(1))])
+    Table("t", found, seen).look(3, rows(9, 2, 3, 4, 5))
+    assert seen.clean
+
+
+def test_a_reader_that_comes_late_begins_with_what_is_there() -> None:
+    seen = Seen()
+    found = Log("v", False, seen)
+    found.begin(4, [(None, line(7))])
+    found.learn(5, [Change("+", None, line(8))])
+    table = Table("t", found, seen)
+    table.look(3, rows(1, 2, 3))
+    table.look(5, rows(7, 8))
+    assert seen.clean
+
+
+def records(*numbers: int) -> Bag:
+    return Counter(("+", row(line(number))) for number in numbers)
+
+
+def given(topic: Records, *epochs: int) -> None:
+    for epoch in epochs:
+        for number in (2 * epoch, 2 * epoch + 1):
+            topic.take(number % 2, epoch, ("+", row(line(number))))
+
+
+def test_records_of_every_epoch_once_are_clean() -> None:
+    seen = Seen()
+    topic = Records("topic", log(seen), seen)
+    given(topic, 0, 1, 2)
+    topic.finish()
+    assert seen.clean
+
+
+def test_an_epoch_sent_again_is_seen_by_its_order_and_its_count() -> None:
+    seen = Seen()
+    topic = Records("topic", log(seen), seen)
+    given(topic, 0, 1, 0, 2)
+    assert seen.duplicated == 2
+    topic.finish()
+    assert seen.duplicated == 4
+
+
+def test_a_repeat_is_no_fault_where_at_least_once_was_promised() -> None:
+    seen = Seen()
+    topic = Records("topic", log(seen), seen, repeats=True)
+    given(topic, 0, 1, 1, 0, 2)
+    topic.finish()
+    assert seen.clean
+
+
+def test_a_missing_epoch_is_lost_and_half_of_one_is_partial() -> None:
+    seen = Seen()
+    topic = Records("topic", log(seen), seen)
+    given(topic, 0)
+    topic.take(0, 2, ("+", row(line(4))))
+    topic.finish()
+    assert (seen.lost, seen.partial, seen.duplicated) == (2, 1, 0)
+
+
+def test_a_folder_that_changes_goes_or_is_half_there_is_noticed() -> None:
+    seen = Seen()
+    epochs = Epochs("folder", log(seen), seen)
+    whole = {epoch: records(2 * epoch, 2 * epoch + 1) for epoch in range(2)}
+    epochs.look(whole)
+    assert seen.clean
+    epochs.look({0: whole[0], 1: records(2)})
+    assert seen.retracted == 1
+    epochs.look({0: whole[0]})
+    assert seen.retracted == 2
+    epochs.look({0: whole[0], 2: records(4)})
+    assert seen.partial == 1
+    epochs.finish()
+    assert seen.lost == 2
+
+
+def filled(path: Path, seen: Seen) -> tuple[SqliteStore, StoreReader]:
+    """A real store with two epochs of a view, and a reader of it."""
+    store = SqliteStore(path / "results.db")
+    place = store.take_over("v", "life")
+    store.put_schema("v", "id BIGINT", None)
+    for epoch in range(2):
+        with store.open_epoch("v", "life", place.fence, epoch) as writer:
+            writer.append("v", [line(2 * epoch), line(2 * epoch + 1)])
+    return store, StoreReader(sqlite_snapshots(path / "results.db"), {"v": False}, seen)
+
+
+def test_a_store_is_followed_and_tampering_is_noticed(tmp_path: Path) -> None:
+    seen = Seen()
+    store, reader = filled(tmp_path, seen)
+    reader.poll()
+    assert seen.clean
+    assert reader.epochs == {"v": 1}
+    assert reader.rows() == {"v": Counter(rows(0, 1, 2, 3))}
+    store.close()
+    with sqlite3.connect(tmp_path / "results.db") as connection:
+        connection.execute("INSERT INTO penstock_rows (view, row) VALUES ('v', ?)", (line(3),))
+    reader.poll()
+    assert seen.duplicated == 1
+    with sqlite3.connect(tmp_path / "results.db") as connection:
+        connection.execute("UPDATE penstock_ledger SET epoch = 0")
+    reader.poll()
+    assert seen.retracted == 1
+
+
+def test_a_folder_is_read_against_the_store_and_a_lost_row_is_noticed(tmp_path: Path) -> None:
+    seen = Seen()
+    store, following = filled(tmp_path, seen)
+    for epoch in range(2):
+        (tmp_path / "out" / f"epoch={epoch}").mkdir(parents=True)
+    (tmp_path / "out" / "epoch=0" / "part-0.json").write_text(f"{line(0)}\n{line(1)}\n", encoding="utf-8")
+    (tmp_path / "out" / "epoch=1" / "part-0.json").write_text(f"{line(2)}\n", encoding="utf-8")
+    reader = Reader(following, [FilesPlace(tmp_path / "out", following.logs["v"], seen, append_only=True)])
+    assert reader.look()
+    assert (seen.partial, seen.duplicated, seen.lost) == (1, 0, 0)
+    store.close()

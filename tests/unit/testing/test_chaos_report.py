@@ -1,0 +1,133 @@
+"""What chaos tells, what it damages, and which lines of a log it lets pass."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+from penstock.testing.chaos import damage
+from penstock.testing.chaos.apps import wanted
+from penstock.testing.chaos.faults import BY_NAME
+from penstock.testing.chaos.feeder import Fed, Feeder, Folder, order, payment
+from penstock.testing.chaos.logs import known_by, unexplained
+from penstock.testing.chaos.report import BEGIN, END, Injected, Outcome, markdown, p95, publish, table
+
+
+def outcome() -> Outcome:
+    found = Outcome("app", 7)
+    found.injected = [Injected("kill-driver", 4.0), Injected("kill-driver", 6.0), Injected("zombie", None, failure="it went on")]
+    return found
+
+
+def test_a_run_is_one_line() -> None:
+    found = outcome()
+    found.injected.pop()
+    assert found.line() == "seed 7: 2 faults, 0 lost, 0 duplicated, recovery p95 6.0 s"
+    assert found.failures == []
+
+
+def test_whatever_the_reader_saw_or_a_fault_broke_is_a_failure() -> None:
+    found = outcome()
+    found.seen.note("duplicated", 2, "twice")
+    found.unknown = ["NullPointerException"]
+    assert len(found.failures) == 3
+    assert "2 duplicated" in found.line()
+
+
+def test_the_object_has_the_promised_names() -> None:
+    assert {"seed", "faults", "lost", "duplicated", "partial", "recovery_s"} <= outcome().as_json().keys()
+    json.dumps(outcome().as_json())
+
+
+def test_the_table_counts_tries_and_survivals_by_fault() -> None:
+    rows = table([outcome(), outcome()])
+    assert [(row["fault"], row["tried"], row["survived"]) for row in rows] == [("kill-driver", 4, 4), ("zombie", 2, 0)]
+    assert "| `kill-driver` | 4 | 4 | 0 | 0 | 6.0 s |" in markdown(rows, "words")
+
+
+def test_a_page_is_changed_between_its_marks_only(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n", encoding="utf-8")
+    assert publish(page, "new")
+    assert page.read_text(encoding="utf-8") == f"before\n{BEGIN}\nnew\n{END}\nafter\n"
+    page.write_text("no marks", encoding="utf-8")
+    assert not publish(page, "new")
+
+
+def test_percentiles_of_few_figures_are_the_largest() -> None:
+    assert p95([1.0, 9.0, 2.0]) == 9.0
+    assert p95([]) == 0.0
+
+
+def test_a_known_exception_passes_and_an_unknown_one_does_not() -> None:
+    lines = [
+        "2026-11-16T02:32:42.511Z ERROR MicroBatchExecution: Query failed",
+        "org.apache.spark.SparkException: it failed",
+        "\tat org.apache.spark.Some.method",
+        "Caused by: py4j.Py4JException: Error while sending a command.",
+    ]
+    assert unexplained(lines, known_by([BY_NAME["kill-driver"]])) == []
+    assert len(unexplained(lines, known_by([BY_NAME["duplicates"]]))) == 3
+    assert unexplained([*lines, "java.lang.NullPointerException: x"], known_by([BY_NAME["kill-driver"]])) == ["java.lang.NullPointerException: x"]
+
+
+def test_own_errors_count_and_warnings_do_not() -> None:
+    told = [json.dumps({"level": level, "message": "job x is given up: why"}) for level in ("WARNING", "ERROR")]
+    assert unexplained(told, known_by([])) == ["job x is given up: why"]
+
+
+def checkpoint(folder: Path) -> Path:
+    life = folder / "job" / "life"
+    for name in ("offsets/0", "offsets/10", "offsets/9", "commits/9", "metadata", "state/0/1/5_ab.changelog", "state/0/0/4_aa.changelog"):
+        path = life / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(f"content of {name}".encode())
+    return life
+
+
+def test_damage_is_one_file_settled_by_the_choice_and_can_be_undone(tmp_path: Path) -> None:
+    life = checkpoint(tmp_path)
+    before = {path: path.read_bytes() for path in life.rglob("*") if path.is_file()}
+    ways: Counter[str] = Counter()
+    for choice in range(0, 400, 7):
+        spoilt = damage.spoil(tmp_path, choice)
+        assert spoilt is not None
+        now = {path: path.read_bytes() for path in life.rglob("*") if path.is_file()}
+        assert [path for path in before if now.get(path) != before[path]] == [spoilt.path]
+        assert not (spoilt.way == "removed" and spoilt.path.parent.name == "commits")
+        spoilt.restore()
+        ways[str(spoilt)] += 1
+    assert {path: path.read_bytes() for path in life.rglob("*") if path.is_file()} == before
+    assert {text.split()[0] for text in ways} == {"offsets/10", "commits/9", "life/metadata", "1/5_ab.changelog"}
+
+
+def test_only_a_refusal_that_names_the_file_counts(tmp_path: Path) -> None:
+    checkpoint(tmp_path)
+    spoilt = damage.spoil(tmp_path, 0)
+    assert spoilt is not None
+    assert not spoilt.named_in("error: something is wrong")
+    assert not spoilt.named_in(f"reading {spoilt.path}")
+    assert spoilt.named_in(f"error: {spoilt.path} cannot be read")
+
+
+def test_the_results_of_the_built_in_views_are_known() -> None:
+    fed = Fed([order(n) for n in (0, 1, 2, 3, 1)], [payment(n) for n in (0, 1)])
+    found = wanted(fed)
+    assert found["plain"] == Counter({(0, "k0", 0): 1, (1, "k1", 1): 2, (2, "k4", 2): 1})
+    assert found["joined"] == Counter({(0, 0, 1): 1, (1, 1, 2): 2})
+    assert found["windowed"][("2026-01-01T00:00:00.000Z", "k1", 2, 2)] == 1
+    assert found["best"] == Counter({("k2", 3): 1, ("k1", 2): 1, ("k4", 2): 1})
+
+
+def test_the_feeder_remembers_all_that_it_wrote_even_twice_and_late(tmp_path: Path) -> None:
+    feeder = Feeder(Folder(tmp_path), 20, seed=1)
+    feeder.duplicate(1)
+    feeder.shuffle(2)
+    feeder.poison(1)
+    for number in range(0, 40, 10):
+        feeder._target.put(feeder._batch(number))
+    lines = [line for path in sorted((tmp_path / "orders").iterdir()) for line in path.read_bytes().splitlines()]
+    assert len(lines) == len(feeder.fed.orders) + feeder.fed.poison
+    assert {row["id"] for row in feeder.fed.orders} == set(range(40))
+    assert {row["id"] for row in feeder.fed.payments} == set(range(40))
