@@ -27,12 +27,16 @@ def files_between(log: Path, start: int | None, end: int | None) -> list[str]:
     Every tenth entry is compacted and repeats all files before it; older entries are removed in time, so all that is
     there is read and each file is counted once.
     """
+    first = -1 if start is None else start
+    return [file.path for file in logged_files(log) if first < file.entry and (end is None or file.entry <= end)]
+
+
+def logged_files(log: Path) -> list[Logged]:
+    """Every file that was ever taken, once, in the order of the log."""
     found: dict[str, int] = {}
     for logged in _entries(log):
         found.setdefault(logged.path, logged.entry)
-    first = -1 if start is None else start
-    taken = [(entry, path) for path, entry in found.items() if first < entry and (end is None or entry <= end)]
-    return [path for _, path in sorted(taken, key=lambda pair: pair[0])]
+    return sorted((Logged(path, entry) for path, entry in found.items()), key=lambda file: file.entry)
 
 
 def entry_of(offset: str | None) -> int | None:

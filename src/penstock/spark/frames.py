@@ -77,6 +77,13 @@ def history(spark: SparkSession, app: App, stream: Stream, span: Span, *, now: s
     return _good(decode(raw, app.spec(stream), stream.event_time, _max_ahead(stream), now, words=False), stream)
 
 
+def traced(spark: SparkSession, app: App, stream: Stream, span: Span, *, now: str = "current_timestamp()") -> DataFrame:
+    """Good rows of a stream's past, each with its `__position`."""
+    raw = app.source(stream).history(spark, span)
+    decoded = decode(raw, app.spec(stream), stream.event_time, _max_ahead(stream), now, words=False)
+    return decoded.where("__reason IS NULL").select(*_columns(stream), "__position")
+
+
 def dead(spark: SparkSession, app: App, stream: Stream, span: Span, *, now: str = "current_timestamp()") -> DataFrame:
     """Records of a stream's past that did not decode: `__position`, `__reason`, `__raw`."""
     decoded = decode(app.source(stream).history(spark, span), app.spec(stream), stream.event_time, _max_ahead(stream), now)

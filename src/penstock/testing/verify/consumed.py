@@ -14,7 +14,7 @@ from penstock.plan.declare import Declared
 from penstock.plan.nodes import Scan, walk
 from penstock.share.jobs import Job
 from penstock.source import Span
-from penstock.spark.checkpoint import LoggedEpoch, last_epoch, read_epoch, source_order, span_of
+from penstock.spark.checkpoint import LoggedEpoch, last_epoch, read_epoch, source_order
 
 _NEVER_RAN = "run the app first: `penstock run APP --drain`"
 
@@ -29,16 +29,21 @@ class Life:
     since: datetime
     occurrences: tuple[str, ...]
 
-    def spans(self, epoch: int) -> dict[str, Span]:
-        """All that was taken of every stream up to the end of `epoch`."""
-        names = source_order(list(self.occurrences), len(read_epoch(self.checkpoint, epoch).ends))
-        return {name: span_of(self.checkpoint, epoch, index, from_start=True) for index, name in enumerate(names)}
+    @property
+    def last(self) -> int:
+        """The last epoch that was planned, perhaps not yet done."""
+        return last_epoch(self.checkpoint / "offsets")
 
-    def span(self, stream: str, after: int, epoch: int) -> Span:
+    def source(self, stream: str, sources: int) -> int:
+        """The place of a stream among the sources of the offset log."""
+        return source_order(list(self.occurrences), sources).index(stream)
+
+    def span(self, stream: str, epoch: int, after: int = -1) -> Span:
         """What was taken of a stream by the epochs later than `after` up to `epoch`."""
-        names = source_order(list(self.occurrences), len(read_epoch(self.checkpoint, epoch).ends))
-        whole = span_of(self.checkpoint, epoch, names.index(stream), from_start=True)
-        return whole if after < 0 else Span(read_epoch(self.checkpoint, after).ends[names.index(stream)], whole.end, whole.log)
+        end = read_epoch(self.checkpoint, epoch)
+        source = self.source(stream, len(end.ends))
+        start = None if after < 0 else read_epoch(self.checkpoint, after).ends[source]
+        return Span(start, end.ends[source], self.checkpoint / "sources" / str(source))
 
     def logged(self, epoch: int) -> list[LoggedEpoch]:
         """The offset log up to `epoch`, as far back as it is kept, without a gap."""

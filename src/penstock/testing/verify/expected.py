@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from penstock.plan.cut import meaning
+from penstock.plan.declare import Emit, Stream
+from penstock.plan.nodes import Node, names_read
 from penstock.plan.watermarks import scoped
-from penstock.schema import Schema
+from penstock.schema import Schema, quote
 from penstock.share.jobs import Member
 from penstock.spark import rows
 from penstock.spark.faults import in_users_words
-from penstock.spark.frames import App, plan_frame, register_history
+from penstock.spark.frames import App, plan_frame, register_tables
 from penstock.testing.verify.consumed import Life
+from penstock.testing.verify.late import Judged, closed_at, in_time, judged
+from penstock.testing.verify.origin import Untraceable, traced_name
 from penstock.testing.verify.rows import Row
+from penstock.testing.verify.streams import Taken
 
 
 @dataclass(frozen=True)
@@ -24,6 +31,7 @@ class Expected:
     schema: Schema
     rows: list[Row]
     late: int = 0
+    notes: tuple[str, ...] = ()
 
 
 class Oracle:
@@ -34,23 +42,85 @@ class Oracle:
         self._known: dict[tuple[str, int], Expected] = {}
 
     def expected(self, life: Life, member: Member, epoch: int) -> Expected:
+        """As of `epoch`; -1 is before the first, when there is nothing."""
         found = self._known.get((member.name, epoch))
         if found is None:
             try:
-                found = self._known[member.name, epoch] = self._evaluate(life, member, epoch)
+                found = _Batch(self._spark.newSession(), self._app, life, member, epoch).expected()
             except Exception as error:
                 raise in_users_words(error, member.view) from error
+            self._known[member.name, epoch] = found
         return found
 
-    def _evaluate(self, life: Life, member: Member, epoch: int) -> Expected:
-        desk = self._spark.newSession()
-        app = replace(self._app, declared=replace(self._app.declared, declarations=scoped(member.view, self._app.declared.declarations)))
-        plan = meaning(member.view, app.declared.declarations)
-        register_history(desk, app, plan, life.spans(max(epoch, 0)))
-        frame = plan_frame(desk, plan)
-        schema = rows.schema_of(frame.schema)
-        return Expected(schema, self._rows(frame) if epoch >= 0 else [])
 
-    def _rows(self, frame: DataFrame) -> list[Row]:
-        lines = frame.selectExpr(f"{rows.as_json(frame.schema, rows.visible(frame.columns))} AS r").toArrow()
-        return [Row(line) for line in lines["r"].to_pylist()]
+class _Batch:
+    """One view in batch, in a session of its own."""
+
+    def __init__(self, desk: SparkSession, app: App, life: Life, member: Member, epoch: int) -> None:
+        owner = life.job.members[0].view
+        self._desk, self._life, self._member, self._epoch = desk, life, member, epoch
+        self._app = replace(app, declared=replace(app.declared, declarations=scoped(owner, app.declared.declarations)))
+        self._on_close = owner.emit is Emit.ON_CLOSE
+        self._logged = life.logged(life.last if epoch < 0 else epoch)
+        self._taken = Taken(desk, self._app, life, self._logged)
+
+    def expected(self) -> Expected:
+        plan = meaning(self._member.view, self._app.declared.declarations)
+        self._register(plan, {})
+        frame = plan_frame(self._desk, plan)
+        rows.check_names(frame.schema, self._member.name)
+        schema = rows.schema_of(frame.schema)
+        if self._epoch < 0:
+            return Expected(schema, [])
+        if not self._life.job.cut.watermarked:
+            return Expected(schema, _lines(frame))
+        return self._as_watermarked(plan, schema)
+
+    def _as_watermarked(self, plan: Node, schema: Schema) -> Expected:
+        streams = self._app.declared.streams
+        plan = closed_at(plan, streams, self._logged[-1].watermark_ms)
+        notes: tuple[str, ...] = ()
+        try:
+            found = judged(plan, streams, on_close=self._on_close)
+        except Untraceable as reason:
+            found, notes = Judged(plan, (), {}), (f"late rows cannot be told for this view ({reason}): a row that was dropped shows as missing",)
+        if self._logged[0].epoch > 0:
+            notes = (*notes, f"the offset log begins at epoch {self._logged[0].epoch}: rows that were late before cannot be told")
+        for part in (*found.counts, *found.joined.values()):
+            self._register(part, {})
+        late = sum(self._count(part) for part in found.joined.values())
+        filtered = {name: in_time(streams[name]) for name in found.joined}
+        for part in (*found.counts, found.plan):
+            self._register(part, filtered)
+        late += sum(self._count(part) for part in found.counts)
+        return Expected(schema, _lines(_named(plan_frame(self._desk, found.plan), schema)), late, notes)
+
+    def _register(self, plan: Node, conditions: Mapping[str, str]) -> None:
+        """All that the plan reads; of a stream with a condition only the rows that it holds for."""
+        names = names_read(plan)
+        register_tables(self._desk, self._app, names)
+        for name, stream in self._app.declared.streams.items():
+            if traced_name(name) in names or name in conditions:
+                origins = self._taken.with_origins(stream).where(conditions.get(name, "true"))
+                origins.createOrReplaceTempView(quote(traced_name(name)))
+            if name in names:
+                self._stream(stream, name in conditions).createOrReplaceTempView(quote(name))
+
+    def _stream(self, stream: Stream, judged_before: bool) -> DataFrame:
+        if not judged_before:
+            return self._taken.rows(stream)
+        return self._desk.table(quote(traced_name(stream.name))).select(*(F.col(quote(name)) for name in stream.schema.names))
+
+    def _count(self, plan: Node) -> int:
+        return int(plan_frame(self._desk, plan).collect()[0][0])
+
+
+def _named(frame: DataFrame, schema: Schema) -> DataFrame:
+    """The user's columns under the names that the plain plan gives them: a changed text may change what Spark calls a column."""
+    visible = rows.visible(frame.columns)
+    return frame.select(*(F.col(quote(found)).alias(name) for found, name in zip(visible, schema.names, strict=True)))
+
+
+def _lines(frame: DataFrame) -> list[Row]:
+    lines = frame.selectExpr(f"{rows.as_json(frame.schema, rows.visible(frame.columns))} AS r").toArrow()
+    return [Row(line) for line in lines["r"].to_pylist()]

@@ -123,4 +123,4 @@ class _Place:
         expected = self._oracle.expected(self._life, self._member, held.epoch)
         found = compare(reader, expected.rows, held.rows)
         found = replace(found, extra=(*found.extra, *held.repeated))
-        return replace(verdict, found=found, earlier=held.earlier, late=expected.late)
+        return replace(verdict, found=found, earlier=held.earlier, late=expected.late, notes=(*verdict.notes, *expected.notes))

@@ -1,0 +1,65 @@
+"""Which epoch took a record, told from its position: Spark SQL over `__position`, made from the offset log.
+
+An epoch's place in the log counts from 0; what was taken by epochs that the log no longer tells has the place of the first it tells.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from penstock.source.filelog import entry_of, logged_files
+from penstock.source.files import urlparse_path
+from penstock.spark.checkpoint import LoggedEpoch
+from penstock.testing.verify.consumed import Life
+
+
+def place_of(connector: str, life: Life, stream: str, logged: Sequence[LoggedEpoch]) -> str | None:
+    """An expression for the place of the record's epoch; None for a source whose positions do not tell it."""
+    source = life.source(stream, len(logged[0].ends))
+    ends = [epoch.ends[source] for epoch in logged]
+    if connector == "kafka":
+        return _kafka_place(ends)
+    if connector == "files":
+        return _file_place(life, source, ends)
+    return None
+
+
+def of_each(values: Sequence[int], place: str) -> str:
+    """The value of the epoch in that place."""
+    return f"element_at({_constant(list(values), 'array<bigint>')}, 1 + {place})"
+
+
+def _kafka_place(ends: Sequence[str | None]) -> str:
+    """How many of the logged ends of its partition a record has behind it."""
+    bounds: dict[str, list[int]] = {}
+    for number, end in enumerate(ends):
+        taken: dict[str, int] = {} if end is None else next(iter(json.loads(end).values()), {})
+        for partition in {*bounds, *taken}:
+            before = bounds.setdefault(partition, [0] * number)
+            before.append(int(taken.get(partition, before[-1] if before else 0)))
+    ends_of = f"element_at({_constant(bounds, 'map<string, array<bigint>>')}, get_json_object(__position, '$.partition'))"
+    behind = f"size(filter({ends_of}, __e -> __e <= CAST(get_json_object(__position, '$.offset') AS BIGINT)))"
+    return f"least({behind}, {len(ends) - 1})"
+
+
+def _file_place(life: Life, source: int, ends: Sequence[str | None]) -> str:
+    """By the file: the first epoch whose end reaches the entry of the source's log that took it."""
+    reached = [-1 if (entry := entry_of(end)) is None else entry for end in ends]
+    taken: dict[str, int] = {}
+    for file in logged_files(life.checkpoint / "sources" / str(source)):
+        place = next((place for place, entry in enumerate(reached) if entry >= file.entry), None)
+        if place is not None:
+            taken[_path(file.path)] = place
+    return f"element_at({_constant(taken, 'map<string, int>')}, get_json_object(__position, '$.file'))"
+
+
+def _path(name: str) -> str:
+    """A file as a position names it."""
+    return "/" + urlparse_path(name).lstrip("/")
+
+
+def _constant(value: object, kind: str) -> str:
+    """A constant that Spark reads once, however large it is."""
+    text = json.dumps(value, ensure_ascii=False).replace("\\", "\\\\").replace("'", "\\'")
+    return f"from_json('{text}', '{kind}')"

@@ -1,0 +1,100 @@
+"""Where the rows of a plan come from: a column that travels from the streams upwards, and tells position, epoch and watermark.
+
+mark       the watermark by which the row was judged: that of the epoch before the one that took it
+epoch      the epoch that took it
+positions  where it stands in its source
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from penstock.plan import terms
+from penstock.plan.nodes import Alias, Filter, Generate, Item, Join, Node, Project, Scan, Union, quoted
+
+ORIGIN = "__origin"
+
+
+class Untraceable(Exception):
+    """The plan has a shape through which no origin can be carried."""
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A plan whose rows have origins in `columns`; `by_name` are those of each relation that a star may name."""
+
+    plan: Node
+    columns: tuple[str, ...]
+    by_name: dict[str, tuple[str, ...]]
+
+    @property
+    def origin(self) -> str:
+        """One origin of all: the latest epoch and mark, the positions of both sides of a join."""
+        texts = [quoted(column) for column in self.columns]
+        if len(texts) == 1:
+            return texts[0]
+        fields = ", ".join(f"'{field}', greatest({', '.join(f'{text}.{field}' for text in texts)})" for field in ("mark", "epoch"))
+        return f"named_struct({fields}, 'positions', concat({', '.join(f'{text}.positions' for text in texts)}))"
+
+
+def column_of(stream: str) -> str:
+    return f"{ORIGIN}_{stream}"
+
+
+def traced_name(stream: str) -> str:
+    """The name of the stream whose rows have an origin; under its own name it has its own columns only, so that a star means what it says."""
+    return f"__traced_{stream}"
+
+
+def carried(node: Node, streams: Collection[str]) -> Carried:
+    """The plan, which has only row-wise work and joins, with the origins of its streams' rows kept."""
+    match node:
+        case Scan():
+            if node.name not in streams:
+                return Carried(node, (), {node.name.lower(): ()})
+            columns = (column_of(node.name),)
+            return Carried(Alias(Scan(traced_name(node.name)), node.name, where=node.where), columns, {node.name.lower(): columns})
+        case Alias(input=Scan(name=name)) if name in streams and not node.columns:
+            return Carried(replace(node, input=Scan(traced_name(name))), (column_of(name),), {node.name.lower(): (column_of(name),)})
+        case Alias():
+            inner = carried(node.input, streams)
+            names = (*node.columns, *inner.columns) if node.columns else ()
+            if node.columns and isinstance(node.input, Join | Generate):
+                raise Untraceable("the columns of a join are renamed")
+            return Carried(replace(node, input=inner.plan, columns=names), inner.columns, {node.name.lower(): inner.columns})
+        case Filter() | Generate():
+            inner = carried(node.input, streams)
+            return replace(inner, plan=replace(node, input=inner.plan))
+        case Project(input=input_) if input_ is not None:
+            return _projected(node, carried(input_, streams))
+        case Join():
+            return _joined(node, carried(node.left, streams), carried(node.right, streams))
+        case Union():
+            parts = [_one_column(carried(entry, streams)) for entry in node.inputs]
+            return Carried(replace(node, inputs=tuple(parts)), (f"{ORIGIN}_of_union",), {})
+        case _:
+            raise Untraceable(f"the origins of rows are lost in {type(node).__name__}")
+
+
+def _projected(node: Project, inner: Carried) -> Carried:
+    """What no star of the list gives along is added to it."""
+    stars = [star for item in node.items if (star := terms.star(item)) is not None]
+    given = {column for star in stars for column in (inner.columns if star.qualifier is None else inner.by_name.get(star.qualifier, ()))}
+    extra = tuple(Item(quoted(column), column) for column in inner.columns if column not in given)
+    return Carried(replace(node, input=inner.plan, items=(*node.items, *extra)), inner.columns, {})
+
+
+def _joined(node: Join, left: Carried, right: Carried) -> Carried:
+    if set(left.columns) & set(right.columns):
+        raise Untraceable("a stream is joined with itself")
+    columns = left.columns if node.kind in ("semi", "anti") else (*left.columns, *right.columns)
+    return Carried(replace(node, left=left.plan, right=right.plan), columns, {**left.by_name, **right.by_name})
+
+
+def _one_column(part: Carried) -> Node:
+    """One side of a union: its origins as one last column, so that all sides have it in the same place."""
+    if not part.columns:
+        raise Untraceable("one side of a union reads no stream")
+    left_out = ", ".join(quoted(column) for column in part.columns)
+    return Project(Alias(part.plan, f"{ORIGIN}_side"), (Item(f"* EXCEPT ({left_out})"), Item(part.origin, f"{ORIGIN}_of_union")))

@@ -1,0 +1,67 @@
+"""The streams of a view as its epochs took them: for a batch run, with or without the origin of every row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+
+from pyspark.sql import DataFrame, SparkSession
+
+from penstock.plan.declare import Stream
+from penstock.schema import quote
+from penstock.spark.checkpoint import LoggedEpoch
+from penstock.spark.frames import App, traced
+from penstock.testing.verify.consumed import Life
+from penstock.testing.verify.epochs import of_each, place_of
+from penstock.testing.verify.origin import column_of
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What a life of a job took up to the last of the `logged` epochs, as frames of one session."""
+
+    spark: SparkSession
+    app: App
+    life: Life
+    logged: list[LoggedEpoch]
+
+    def rows(self, stream: Stream) -> DataFrame:
+        """The good rows; a record dated ahead is judged by the clock of the epoch that took it."""
+        return self._whole(stream, self._place(stream) if stream.event_time else None).drop("__position")
+
+    def with_origins(self, stream: Stream) -> DataFrame:
+        """The good rows, each with its origin."""
+        place = self._place(stream)
+        if place is not None:
+            frame = self._whole(stream, place)
+            mark, epoch = of_each(self._late_marks(), place), of_each([epoch.epoch for epoch in self.logged], place)
+            return _with_origin(frame, stream, mark, epoch)
+        return reduce(DataFrame.unionAll, [self._by_itself(stream, number) for number in range(len(self.logged))])
+
+    def _place(self, stream: Stream) -> str | None:
+        kind = str(stream.options.get("connector"))
+        if kind == "files" and str(stream.options.get("tail", "false")).lower() == "true":
+            kind = "tail"
+        return place_of(kind, self.life, stream.name, self.logged)
+
+    def _whole(self, stream: Stream, place: str | None) -> DataFrame:
+        clocks = [epoch.time_ms for epoch in self.logged]
+        clock = str(clocks[-1]) if place is None else of_each(clocks, place)
+        span = self.life.span(stream.name, self.logged[-1].epoch)
+        return traced(self.spark, self.app, stream, span, now=f"timestamp_millis({clock})")
+
+    def _by_itself(self, stream: Stream, number: int) -> DataFrame:
+        """One epoch's rows, for a source whose positions do not tell the epoch; the first told has all that went before."""
+        epoch = self.logged[number]
+        span = self.life.span(stream.name, epoch.epoch, after=epoch.epoch - 1 if number else -1)
+        frame = traced(self.spark, self.app, stream, span, now=f"timestamp_millis({epoch.time_ms})")
+        return _with_origin(frame, stream, str(self._late_marks()[number]), str(epoch.epoch))
+
+    def _late_marks(self) -> list[int]:
+        """By which watermark each epoch judged its rows: that of the one before."""
+        return [0, *(epoch.watermark_ms for epoch in self.logged[:-1])]
+
+
+def _with_origin(frame: DataFrame, stream: Stream, mark: str, epoch: str) -> DataFrame:
+    origin = f"named_struct('mark', timestamp_millis({mark}), 'epoch', CAST({epoch} AS BIGINT), 'positions', array(__position))"
+    return frame.selectExpr(*(quote(name) for name in stream.schema.names), f"{origin} AS {quote(column_of(stream.name))}")
