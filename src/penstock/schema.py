@@ -30,10 +30,11 @@ _SYNONYMS = {
 
 @dataclass(frozen=True)
 class Column:
-    """A name, which keeps its case, and a type in Spark's DDL."""
+    """A name, which keeps its case, a type in Spark's DDL, and what it is computed from if a record does not hold it."""
 
     name: str
     type: str
+    computed: str | None = None
 
     @property
     def family(self) -> str:
@@ -60,6 +61,11 @@ class Schema:
     def find(self, name: str) -> Column | None:
         wanted = name.lower()
         return next((column for column in self.columns if column.name.lower() == wanted), None)
+
+    @property
+    def given(self) -> Schema:
+        """The columns that a record holds."""
+        return Schema(tuple(column for column in self.columns if column.computed is None))
 
     @property
     def ddl(self) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.eventtime import interval
-from penstock.schema import quote
 
 NO_VALUE = "no value"
 INVALID_UTF8 = "not valid UTF-8"
@@ -17,7 +16,10 @@ MAX_AHEAD = "1 day"
 
 @dataclass(frozen=True)
 class FutureGuard:
-    """Finds rows dated beyond `max_ahead` (None: 1 day) from `now`, a Spark expression; a stream without event time has none."""
+    """Finds rows dated beyond `max_ahead` (None: 1 day) from `now`; `event_time` and `now` are Spark expressions.
+
+    A stream without event time has none.
+    """
 
     event_time: str | None
     max_ahead: str | None
@@ -28,7 +30,7 @@ class FutureGuard:
         if self.event_time is None:
             return []
         span = self.max_ahead or MAX_AHEAD
-        time = f"CAST({quote(self.event_time)} AS TIMESTAMP)"
+        time = f"CAST({self.event_time} AS TIMESTAMP)"
         seconds = f"timestampdiff(SECOND, {self.now}, {time})"
         distance = (
             f"CASE WHEN {seconds} >= 172800 THEN concat({seconds} DIV 86400, ' days') "

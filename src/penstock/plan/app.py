@@ -6,6 +6,7 @@ from penstock.errors import OptionFault, PlanFault, SyntaxFault, Where
 from penstock.plan.connectors import Connector, Value, option_texts
 from penstock.plan.declare import Declaration, Emit, Secret, Sink, Stream, Table, View
 from penstock.plan.fluent import Query, finished, scan, user_place
+from penstock.plan.infer import with_types
 from penstock.plan.nodes import Node, Scan
 from penstock.plan.select import parse_select
 from penstock.plan.statements import parse_statements
@@ -79,7 +80,7 @@ class App:
 
 def _columns(text: str, place: Where) -> Schema:
     try:
-        return parse_columns(text)
+        return with_types(parse_columns(text))
     except SyntaxFault as fault:
         raise SyntaxFault(fault.message, where=place, excerpt=fault.excerpt, hint=fault.hint) from None
 

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 from penstock.errors import NameFault
 from penstock.plan.declare import Secret
+from penstock.plan.infer import with_types
 from penstock.plan.passage import Passage
+from penstock.plan.types import UNKNOWN
 from penstock.schema import Column, Schema, normal_type
 
-_AFTER_TYPE = ("not", "null", "comment", "default")
+_AFTER_TYPE = ("not", "null", "comment", "default", "as", "generated")
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class Columns:
 
 
 def read_columns(passage: Passage, opening: int, close: int) -> Columns:
-    """`(id STRING NOT NULL, at TIMESTAMP COMMENT '...', WATERMARK FOR at AS at - INTERVAL 10 SECONDS)`."""
+    """`(id STRING NOT NULL, ms BIGINT, at AS timestamp_millis(ms), WATERMARK FOR at AS at - INTERVAL 10 SECONDS)`."""
     columns: dict[str, Column] = {}
     watermark: tuple[int, int] | None = None
     for low, high in _entries(passage, opening, close):
@@ -35,7 +37,7 @@ def read_columns(passage: Passage, opening: int, close: int) -> Columns:
         if column.name.lower() in columns:
             raise passage.fault(f"the column `{column.name}` is declared twice", low, low + 1, "Spark does not tell names apart by case", NameFault)
         columns[column.name.lower()] = column
-    schema = Schema(tuple(columns.values()))
+    schema = with_types(Schema(tuple(columns.values())))
     if watermark is None:
         return Columns(schema)
     return Columns(schema, *_watermark(passage, schema, *watermark))
@@ -65,9 +67,23 @@ def _column(passage: Passage, low: int, high: int) -> Column:
     name = passage.tokens[low].value
     start = low + 1 + passage.is_op(low + 1, high, ":")
     end = next((index for index in range(start + 1, high) if passage.word(index, high, *_AFTER_TYPE) and _outside(passage, start, index)), high)
-    if start >= high or not passage.tokens[start].is_name or passage.word(start, high, "as", *_AFTER_TYPE):
-        raise passage.fault(f"the column `{name}` has no type", low, high, f"{name} STRING, for example; what is computed belongs into a view")
-    return Column(name, normal_type(passage.slice(start, end)))
+    computed = _computed(passage, name, start if passage.word(start, high, "as", "generated") else end, high)
+    if computed is not None and passage.word(start, high, "as", "generated"):
+        return Column(name, UNKNOWN, computed)
+    if start >= high or not passage.tokens[start].is_name or passage.word(start, high, *_AFTER_TYPE):
+        hint = f"{name} STRING, for example; or computed from the others: {name} AS upper(word)"
+        raise passage.fault(f"the column `{name}` has no type", low, high, hint)
+    return Column(name, normal_type(passage.slice(start, end)), computed)
+
+
+def _computed(passage: Passage, name: str, low: int, high: int) -> str | None:
+    """What stands after `AS` or `GENERATED ALWAYS AS`."""
+    at = low + 2 if passage.word(low, high, "generated") and passage.word(low + 1, high, "always") else low
+    if not passage.word(at, high, "as"):
+        return None
+    if at + 1 >= high:
+        raise passage.fault(f"what the column `{name}` is computed from is missing", at, high, f"{name} AS timestamp_millis(ms)")
+    return passage.slice(at + 1, high)
 
 
 def _outside(passage: Passage, low: int, index: int) -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeAlias
 
 from penstock.plan import reread, scalar
 from penstock.plan.grammar import matching, tokens
 from penstock.plan.types import UNKNOWN, WINDOW, element_type
 from penstock.plan.words import words
-from penstock.schema import family, normal_type
+from penstock.schema import Schema, family, normal_type
 
 Look: TypeAlias = Callable[[tuple[str, ...]], str]
 _FIXED = {
@@ -47,6 +48,16 @@ def type_of(text: str, look: Look) -> str:
     if called is None or called.start != found[0].start or not _ends(text, called):
         return UNKNOWN
     return call_type(called, look)
+
+
+def with_types(schema: Schema) -> Schema:
+    """The same columns; a computed one without a type gets that of its expression, as far as it can be told without Spark."""
+
+    def look(parts: tuple[str, ...]) -> str:
+        found = schema.find(parts[0]) if len(parts) == 1 else None
+        return UNKNOWN if found is None else found.type
+
+    return Schema(tuple(column if column.type != UNKNOWN else replace(column, type=type_of(column.computed or "", look)) for column in schema))
 
 
 def call_type(call: scalar.Call, look: Look) -> str:

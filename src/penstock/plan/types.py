@@ -20,17 +20,25 @@ _OPENING, _CLOSING = "(<[", ")>]"
 
 
 def parse_columns(text: str) -> Schema:
-    """`id STRING, amount DECIMAL(12,2)` as a schema; names in backticks may hold anything; NOT NULL and COMMENT are read over."""
+    """`id STRING, amount DECIMAL(12,2)` as a schema; names in backticks may hold anything; NOT NULL and COMMENT are read over.
+
+    A column may be computed: `at AS timestamp_millis(ms)`; its type, where none is written, is UNKNOWN here.
+    """
     columns = []
     for part in _split(tokens(text), ","):
         if len(part) < 2 or not part[0].is_name:
             shown = text[part[0].start : part[-1].end] if part else text
             raise SyntaxFault(f"`{shown}` is not a column", hint="write a name and a type, e.g. `id STRING, amount DECIMAL(12,2)`")
         body = part[2:] if part[1].text == ":" else part[1:]
-        stop = next((index for index, token in enumerate(body) if index and token.is_word("not", "comment", "default", "null")), len(body))
+        mark = next((index for index, token in enumerate(body) if token.is_word("as") and index + 1 < len(body)), None)
+        computed = None if mark is None else text[body[mark + 1].start : body[-1].end]
+        if mark == 0:
+            columns.append(Column(part[0].value, UNKNOWN, computed))
+            continue
+        stop = next((index for index, token in enumerate(body) if index and token.is_word("not", "comment", "default", "null", "as")), len(body))
         if not body[:stop]:
             raise SyntaxFault(f"the column `{part[0].value}` has no type", hint="write a name and a type, e.g. `id STRING`")
-        columns.append(Column(part[0].value, normal_type(text[body[0].start : body[stop - 1].end])))
+        columns.append(Column(part[0].value, normal_type(text[body[0].start : body[stop - 1].end]), computed))
     return Schema(tuple(columns))
 
 

@@ -18,7 +18,7 @@ from penstock.schema import quote
 from penstock.settings import Settings
 from penstock.source import Limits, Source, SourceSpec, Span
 from penstock.source.open import open_source, table_frame
-from penstock.spark.gate import gate
+from penstock.spark.gate import BARRIER, gate
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class App:
         return {name: self.secret(value.name) if isinstance(value, Secret) else _text(value) for name, value in options.items()}
 
     def spec(self, item: Stream | Table) -> SourceSpec:
-        return SourceSpec(item.name, self.options(item.options), item.schema, self.declared.folder, self.state)
+        return SourceSpec(item.name, self.options(item.options), item.schema.given, self.declared.folder, self.state)
 
     def source(self, stream: Stream) -> Source:
         return open_source(self.spec(stream))
@@ -56,42 +56,42 @@ def plan_frame(spark: SparkSession, plan: Node) -> DataFrame:
     return spark.sql(sql(plan))
 
 
-def live_stream(spark: SparkSession, app: App, stream: Stream, *, watermarked: bool) -> DataFrame:
-    """Good rows of a stream as they come, through its gate.
+def live_stream(spark: SparkSession, app: App, stream: Stream, *, watermarked: bool, closes: bool) -> DataFrame:
+    """Good rows of a stream as they come, through its gate, which Spark moves nothing across: a record is decoded once.
 
-    Spark moves nothing across the gate. So a record is decoded once, and a view's filter stays above the watermark, which all
-    good rows of the stream move: a filter below it would hold it back.
+    Where the watermark `closes` windows, a view's filter is kept above it: below, the rows that it drops would not move the
+    watermark on. Elsewhere the watermark only tells what may be forgotten, and Spark may filter first, which is quicker.
     """
-    raw = app.source(stream).live(spark, app.limits)
-    decoded = decode(raw, app.spec(stream), stream.event_time, _max_ahead(stream), words=False)
+    good = _decoded(app, stream, app.source(stream).live(spark, app.limits)).where(gate(stream.name)).select(*_columns(stream))
     if watermarked and stream.event_time:
-        time = quote(stream.event_time)
-        decoded = decoded.withColumn(stream.event_time, F.expr(f"if(__reason IS NULL, {time}, NULL)"))
-        decoded = decoded.withWatermark(stream.event_time, stream.lateness or "0 seconds")
-    return decoded.where(gate(stream.name)).select(*_columns(stream))
+        good = good.withWatermark(stream.event_time, stream.lateness or "0 seconds")
+    return good.where(BARRIER) if closes else good
 
 
 def history(spark: SparkSession, app: App, stream: Stream, span: Span, *, now: str = "current_timestamp()") -> DataFrame:
     """Good rows of a stream's past."""
-    raw = app.source(stream).history(spark, span)
-    return _good(decode(raw, app.spec(stream), stream.event_time, _max_ahead(stream), now, words=False), stream)
+    decoded = _decoded(app, stream, app.source(stream).history(spark, span), now)
+    return decoded.where("__reason IS NULL").select(*_columns(stream))
 
 
 def traced(spark: SparkSession, app: App, stream: Stream, span: Span, *, now: str = "current_timestamp()") -> DataFrame:
     """Good rows of a stream's past, each with its `__position`."""
-    raw = app.source(stream).history(spark, span)
-    decoded = decode(raw, app.spec(stream), stream.event_time, _max_ahead(stream), now, words=False)
+    decoded = _decoded(app, stream, app.source(stream).history(spark, span), now)
     return decoded.where("__reason IS NULL").select(*_columns(stream), "__position")
 
 
 def dead(spark: SparkSession, app: App, stream: Stream, span: Span, *, now: str = "current_timestamp()") -> DataFrame:
     """Records of a stream's past that did not decode: `__position`, `__reason`, `__raw`."""
-    decoded = decode(app.source(stream).history(spark, span), app.spec(stream), stream.event_time, _max_ahead(stream), now)
-    return dead_rows(decoded)
+    return dead_rows(_decoded(app, stream, app.source(stream).history(spark, span), now, words=True))
 
 
-def _good(decoded: DataFrame, stream: Stream) -> DataFrame:
-    return decoded.where("__reason IS NULL").select(*_columns(stream))
+def _decoded(app: App, stream: Stream, raw: DataFrame, now: str = "current_timestamp()", *, words: bool = False) -> DataFrame:
+    """Records with the columns that they hold, their fault if they have one, and the columns that are computed from them."""
+    computed = {column.name: f"CAST(({column.computed}) AS {column.type})" for column in stream.schema if column.computed is not None}
+    time = stream.event_time
+    time = None if time is None else next((text for name, text in computed.items() if name.lower() == time.lower()), quote(time))
+    decoded = decode(raw, app.spec(stream), time, _max_ahead(stream), now, words=words)
+    return decoded.select("*", *[F.expr(text).alias(name) for name, text in computed.items()]) if computed else decoded
 
 
 def _columns(stream: Stream) -> list[Column]:
@@ -112,14 +112,14 @@ def register_tables(spark: SparkSession, app: App, names: Iterable[str]) -> None
             table_frame(spark, app.spec(table)).createOrReplaceTempView(quote(name))
 
 
-def register_live(spark: SparkSession, app: App, plan: Node, *, watermarked: bool) -> None:
+def register_live(spark: SparkSession, app: App, plan: Node, *, watermarked: bool, closes: bool) -> None:
     """Everything that a streaming plan reads."""
     names = names_read(plan)
     register_tables(spark, app, names)
     for name in names:
         stream = app.declared.streams.get(name)
         if stream is not None:
-            live_stream(spark, app, stream, watermarked=watermarked).createOrReplaceTempView(quote(name))
+            live_stream(spark, app, stream, watermarked=watermarked, closes=closes).createOrReplaceTempView(quote(name))
 
 
 def register_history(spark: SparkSession, app: App, plan: Node, spans: Mapping[str, Span], *, now: str = "current_timestamp()") -> None:

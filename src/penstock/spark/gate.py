@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from py4j.java_gateway import JavaObject
 
+BARRIER = "rand() >= -1D"  # always true, and nothing is moved across it
 _ROWS = "numOutputRows"
 Path = tuple[int, ...]
 

@@ -36,7 +36,7 @@ def open_lower(spark: SparkSession, app: App, member: Member) -> Lower:
     cut = member.cut
     app = replace(app, declared=replace(app.declared, declarations=scoped(member.view, app.declared.declarations)))
     plan = ticker(cut.streams) if cut.strategy is Strategy.RECOMPUTE else cut.lower
-    register_live(spark, app, plan, watermarked=cut.watermarked)
+    register_live(spark, app, plan, watermarked=cut.watermarked, closes=cut.watermarked and cut.mode == "append")
     if not cut.streams:
         _register_once(spark, app)
     frame = plan_frame(spark, plan)
