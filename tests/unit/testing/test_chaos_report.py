@@ -11,7 +11,7 @@ from penstock.testing.chaos.apps import wanted
 from penstock.testing.chaos.faults import BY_NAME
 from penstock.testing.chaos.feeder import Fed, Feeder, Folder, order, payment
 from penstock.testing.chaos.logs import known_by, unexplained
-from penstock.testing.chaos.report import BEGIN, END, Injected, Outcome, markdown, p95, publish, table
+from penstock.testing.chaos.report import BEGIN, END, Injected, Outcome, keep, kept, markdown, p95, publish, table
 
 
 def outcome() -> Outcome:
@@ -41,9 +41,15 @@ def test_the_object_has_the_promised_names() -> None:
 
 
 def test_the_table_counts_tries_and_survivals_by_fault() -> None:
-    rows = table([outcome(), outcome()])
+    rows = table([outcome().as_json(), outcome().as_json()])
     assert [(row["fault"], row["tried"], row["survived"]) for row in rows] == [("kill-driver", 4, 4), ("zombie", 2, 0)]
     assert "| `kill-driver` | 4 | 4 | 0 | 0 | 6.0 s |" in markdown(rows, "words")
+
+
+def test_runs_are_kept_and_read_again(tmp_path: Path) -> None:
+    keep(tmp_path / "runs.json", [outcome().as_json()])
+    assert table(kept(tmp_path / "runs.json")) == table([outcome().as_json()])
+    assert kept(tmp_path / "none.json") == []
 
 
 def test_a_page_is_changed_between_its_marks_only(tmp_path: Path) -> None:

@@ -101,21 +101,21 @@ def kill_postgres(run: Run, step: Step) -> str:
 
 
 def kill_at(run: Run, step: Step) -> str:
-    """The driver is started with the point armed; it may be the one that already runs."""
+    """The driver that runs may be armed for it already; the one that follows may be armed for the next."""
     if run.armed != step:
         run.driver.kill()
         run.start(step)
     code = run.driver.wait(_START_S)
     if code is None:
         run.driver.kill()
-        run.start()
+        run.start(run.next_point)
         raise NotSurvived(f"the driver never came to {step.fault.point}")
-    if code != -signal.SIGKILL:
-        run.start()
-        raise NotSurvived(f"the driver ended with code {code} before it came to {step.fault.point}: {run.driver.words[-300:]}")
+    words = run.driver.words
     run.healed()
-    run.start()
-    return arming(step)
+    run.start(run.next_point)
+    if code != -signal.SIGKILL:
+        raise NotSurvived(f"the driver ended with code {code} before it came to {step.fault.point}: {words[-300:]}")
+    return f"at {arming(step)}"
 
 
 def arming(step: Step) -> str:

@@ -26,14 +26,26 @@ class Step:
 
 
 def plan(seed: int, faults: Sequence[Fault], minutes: float | None = None) -> list[Step]:
-    """Every fault at least once, in an order of the seed's; with `minutes`, as many more as that time holds."""
+    """Every fault at least once, in an order of the seed's; with `minutes`, as many more as that time holds.
+
+    Kill points stand together: each needs a driver that was started for it, which is also the one that recovers from the last.
+    """
     if not faults:
         return []
     chance = random.Random(f"penstock chaos {seed}")
     wanted = max(len(faults), round((minutes or 0) * _FAULTS_A_MINUTE))
     order: list[Fault] = []
     while len(order) < wanted:
-        order += chance.sample(list(faults), len(faults))
+        order += _round(chance, faults)
     return [
         Step(number, fault, round(chance.uniform(*_CALM_S), 1), chance.randrange(1 << 16)) for number, fault in enumerate(order[:wanted], start=1)
     ]
+
+
+def _round(chance: random.Random, faults: Sequence[Fault]) -> list[Fault]:
+    points = [fault for fault in faults if fault.point]
+    others = [fault for fault in faults if not fault.point]
+    chance.shuffle(points)
+    chance.shuffle(others)
+    at = chance.randint(0, len(others))
+    return [*others[:at], *points, *others[at:]]

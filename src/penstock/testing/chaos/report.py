@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from penstock.testing.chaos.faults import FAULTS
 from penstock.testing.chaos.follow import Seen
 
+_SEEN = ("lost", "duplicated", "partial", "retracted")
 BEGIN, END = "<!-- chaos: begin -->", "<!-- chaos: end -->"
 
 
@@ -85,24 +87,21 @@ def middle(seconds: Sequence[float]) -> float:
     return sorted(seconds)[len(seconds) // 2] if seconds else 0.0
 
 
-def table(outcomes: Iterable[Outcome]) -> list[dict[str, object]]:
-    """One row for each fault: tried, survived, lost, duplicated, recovery. Losses of a run count against its every fault."""
-    found = list(outcomes)
+def table(runs: Iterable[Mapping[str, Any]]) -> list[dict[str, object]]:
+    """One row for each fault, over runs as `as_json` gives them. What a run lost or doubled counts against its every fault."""
+    found = list(runs)
     rows: list[dict[str, object]] = []
     for fault in FAULTS:
-        tries = [(outcome, one) for outcome in found for one in outcome.injected if one.fault == fault.name]
+        tries = [(run, one) for run in found for one in run["faults"] if one["fault"] == fault.name]
         if tries:
-            speeds = [one.recovery_s for _, one in tries if one.recovery_s is not None]
-            runs = {id(outcome): outcome for outcome, _ in tries}.values()
+            hit = {(run["app"], run["seed"]): run for run, _ in tries}.values()
+            speeds = [one["recovery_s"] for _, one in tries if one["recovery_s"] is not None]
+            lost = sum(run["lost"] + run["partial"] for run in hit)
+            duplicated = sum(run["duplicated"] + run["retracted"] for run in hit)
+            survived = sum(1 for run, one in tries if not one["failure"] and not any(run[kind] for kind in _SEEN))
+            speed = round(p95(speeds), 1)
             rows.append(
-                {
-                    "fault": fault.name,
-                    "tried": len(tries),
-                    "survived": sum(1 for outcome, one in tries if not one.failure and outcome.seen.clean),
-                    "lost": sum(outcome.seen.lost + outcome.seen.partial for outcome in runs),
-                    "duplicated": sum(outcome.seen.duplicated + outcome.seen.retracted for outcome in runs),
-                    "recovery_p95_s": round(p95(speeds), 1),
-                }
+                {"fault": fault.name, "tried": len(tries), "survived": survived, "lost": lost, "duplicated": duplicated, "recovery_p95_s": speed}
             )
     return rows
 
@@ -126,7 +125,12 @@ def publish(page: Path, text: str) -> bool:
     return True
 
 
-def keep(path: Path, outcomes: Sequence[Outcome]) -> None:
-    """All outcomes and the table over them, as JSON."""
+def keep(path: Path, runs: Sequence[Mapping[str, Any]]) -> None:
+    """All runs and the table over them, as JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"table": table(outcomes), "runs": [outcome.as_json() for outcome in outcomes]}, indent=1), encoding="utf-8")
+    path.write_text(json.dumps({"table": table(runs), "runs": list(runs)}, indent=1) + "\n", encoding="utf-8")
+
+
+def kept(path: Path) -> list[dict[str, Any]]:
+    """The runs that `keep` wrote; none when there is no such file."""
+    return list(json.loads(path.read_text(encoding="utf-8"))["runs"]) if path.is_file() else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -43,6 +44,7 @@ class Run:
     jobs: frozenset[str]
     transaction_s: float = 60.0
     armed: Step | None = None
+    next_point: Step | None = None
     newest_worker: int = 1
     own_pid: int = field(default_factory=os.getpid)
     _drivers: list[Driver] = field(default_factory=list)
@@ -115,6 +117,7 @@ class Run:
     def _step(self, step: Step, following: Step | None) -> Injected:
         if not step.fault.point:
             time.sleep(step.calm_s)
+        self.next_point = following if following is not None and following.fault.point else None
         note = failure = ""
         self.healed()
         try:
@@ -134,9 +137,9 @@ class Run:
         began, mark = self._healed
         starts, nudged = 0, False
         while time.monotonic() < began + RECOVERY_S:
-            if self.all_past(mark):
+            if self.all_past(mark) or (self.armed is not None and self._moved(mark)):
                 return round(time.monotonic() - began, 2)
-            if self.driver.code is not None and starts < 5:
+            if self.driver.code is not None and self.armed is None and starts < 5:
                 starts += 1
                 self.start()
             elif not nudged and time.monotonic() > began + _NUDGE_S and time.monotonic() > self.driver.began + _NUDGE_S:
@@ -144,6 +147,10 @@ class Run:
                 self.driver.kill()
             time.sleep(0.05)
         return None
+
+    def _moved(self, mark: Mapping[str, int]) -> bool:
+        """Whether a driver that is to die soon has done anything, or has died where it was to."""
+        return self.driver.code == -signal.SIGKILL or any(self.reader.store.epochs.get(job, -1) > epoch for job, epoch in mark.items())
 
     def conclude(self, outcome: Outcome, logs: Logs, steps: Sequence[Step]) -> None:
         """Let it catch up, stop it, and judge: the known results, the reader, `verify`, the logs."""

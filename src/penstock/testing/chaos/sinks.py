@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
+import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
@@ -21,6 +22,7 @@ from penstock.sink.postgres_server import PostgresServer
 from penstock.testing.chaos.follow import TOMBSTONE, Bag, Epochs, Log, Records, Seen, Table, canonical, row
 
 _POLL_S = 0.25
+_IDLE_SHARE = 5  # a reader that looks all the time would slow down what it watches
 _AWAY = (psycopg.Error, sqlite3.Error, OSError)
 Query = Callable[[str], list[tuple[Any, ...]]]
 Snapshots = Callable[[Callable[[Query], None]], None]
@@ -318,12 +320,15 @@ class Reader:
             place.close()
 
     def _work(self) -> None:
-        while not self._over.wait(_POLL_S):
+        took_s = 0.0
+        while not self._over.wait(max(_POLL_S, _IDLE_SHARE * took_s)):
+            began = time.monotonic()
             try:
                 self.look()
             except Exception as error:  # a reader that cannot judge must not pass for one that saw nothing wrong
                 self.broken = error
                 return
+            took_s = time.monotonic() - began
 
     def _tried(self, read: Callable[[], None]) -> bool:
         try:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 from penstock.errors import OptionFault
-from penstock.testing.chaos.apps import ROUTES
+from penstock.testing.chaos.apps import ROUTES, VIEWS
 from penstock.testing.chaos.faults import FAULTS, Fault, chosen, fitting
 from penstock.testing.chaos.feeder import Feeder
 from penstock.testing.chaos.logs import Logs
@@ -30,23 +30,28 @@ def storm(
     settings: Mapping[str, str] | None = None,
     say: Callable[[str], None] = lambda text: None,
     keep: Path | None = None,
+    views: Sequence[str] = VIEWS,
 ) -> Outcome:
-    """Run `app`, a path or the name of a built-in app, through the seed's faults; `keep` is a folder that stays for a look."""
+    """Run `app`, a path or the name of a built-in app, through the seed's faults; `keep` is a folder that stays for a look.
+
+    `views` are those that a built-in app has.
+    """
     asked = chosen(faults) or list(FAULTS)
     with ExitStack() as stack:
         folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-chaos-")))
-        opened = _opened(app, stack, folder, asked, bool(list(faults)), state, settings or {})
+        opened = _opened(app, stack, folder, asked, views) if app in ROUTES else users(_app(app), state, settings or {})
         return _run(opened, seed, asked, minutes, folder, say)
 
 
-def _opened(app: str, stack: ExitStack, folder: Path, asked: list[Fault], named: bool, state: Path | None, settings: Mapping[str, str]) -> Opened:
-    if Path(app).exists():
-        return users(Path(app), state, settings)
-    if app not in ROUTES:
-        raise OptionFault(f"there is no app {app}", hint=f"give a file or folder, or one of the built-in apps: {', '.join(ROUTES)}")
-    needs = {need for fault in asked for need in fault.needs}
-    # A cluster is slow to start: only for those who ask for its faults by name.
-    return stack.enter_context(built_in(app, folder, cluster=named and "cluster" in needs, disk="own-disk" in needs))
+def _opened(route: str, stack: ExitStack, folder: Path, asked: list[Fault], views: Sequence[str]) -> Opened:
+    disk = any("own-disk" in fault.needs for fault in asked)
+    return stack.enter_context(built_in(route, folder, views=views, disk=disk))
+
+
+def _app(name: str) -> Path:
+    if not Path(name).exists():
+        raise OptionFault(f"there is no app {name}", hint=f"give a file or folder, or one of the built-in apps: {', '.join(ROUTES)}")
+    return Path(name)
 
 
 def _run(opened: Opened, seed: int, asked: list[Fault], minutes: float | None, folder: Path, say: Callable[[str], None]) -> Outcome:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -37,7 +38,7 @@ QUICK: Mapping[str, str] = {
     "driver_memory": "1g",
     "fast_start": "true",
     "shuffle_partitions": "2",
-    "trigger": "500 milliseconds",
+    "trigger": "2 seconds",
     "restarts_max": "30",
     "restart_backoff_s": "0.5",
 }
@@ -53,9 +54,10 @@ class Opened:
 
 
 @contextmanager
-def built_in(route: str, folder: Path, *, cluster: bool = False, disk: bool = False) -> Iterator[Opened]:
+def built_in(route: str, folder: Path, *, views: Sequence[str] = apps.VIEWS, disk: bool = False) -> Iterator[Opened]:
     """One of the built-in apps below `folder`, with fresh parts that are gone afterwards."""
-    source, sink = route.split("-")
+    source, sink, *more = route.split("-")
+    cluster = "cluster" in more
     home = folder / "app"
     home.mkdir(parents=True)
     with started(folder, broker="kafka" in route, postgres="postgres" in route, cluster=cluster, disk=disk and may_mount()) as parts:
@@ -64,12 +66,12 @@ def built_in(route: str, folder: Path, *, cluster: bool = False, disk: bool = Fa
             settings["master"] = parts.cluster.master
         if parts.postgres is not None:
             server = parts.postgres.server
-            settings["store"] = f"postgres://{server.user}:{server.password}@{server.host}:{server.port}/postgres"
+            settings["store"] = f"postgres://{server.user}:{server.password}@{server.host}:{server.port}/{server.new_database()}"
         target = _target(source, home, parts)
-        (home / "app.sql").write_text(apps.text(_streams(source, parts), [_sink(view, sink, parts) for view in apps.VIEWS]), encoding="utf-8")
+        (home / "app.sql").write_text(apps.text(_streams(source, parts), {view: _sink(view, sink, parts) for view in views}), encoding="utf-8")
         offered = {*parts.offered(), "feeder", "sink", *(["transactions"] if route == "kafka-kafka" else [])}
         state = (parts.disk or home) / ".penstock"
-        yield Opened(Subject(route, home, state, settings, frozenset(offered), apps.wanted), parts, target)
+        yield Opened(Subject(route, home, state, settings, frozenset(offered), partial(apps.wanted, views=views)), parts, target)
 
 
 def _streams(source: str, parts: Parts) -> dict[str, str]:

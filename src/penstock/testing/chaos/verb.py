@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json as json_text
+import signal
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -41,6 +43,8 @@ def chaos(
     from penstock.testing.chaos.storm import storm
 
     named = [name.strip() for name in (faults or "").split(",") if name.strip()]
+    for number in (signal.SIGTERM, signal.SIGHUP):  # as Ctrl-C: end what was started before ending oneself
+        signal.signal(number, lambda *_: sys.exit(130))
     outcome = storm(app, seed, named, minutes, state=state, settings=overrides(settings), say=lambda text: typer.echo(text, err=True), keep=keep)
     typer.echo(json_text.dumps(outcome.as_json()) if json else outcome.line())
     if outcome.failures:

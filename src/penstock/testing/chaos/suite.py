@@ -1,0 +1,61 @@
+"""Every fault and seed against the built-in apps: `python -m penstock.testing.chaos.suite`, which is `make chaos`.
+
+Environment: SEEDS (`1 2 3`), FAULTS (names with commas; all), ROUTES (names of built-in apps; all), MORE=1 adds to the runs that were
+kept before instead of beginning anew. What it finds is kept after each run, so nothing is lost when it is stopped.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from penstock.testing.chaos.apps import ROUTES
+from penstock.testing.chaos.faults import chosen
+from penstock.testing.chaos.report import keep, kept, markdown, publish, table
+from penstock.testing.chaos.storm import storm
+
+_CLUSTER = ("kill-executor", "kill-worker")
+
+
+def main(results: Path, page: Path) -> int:
+    """Run all, keep the figures in `results` and show them on `page`; 1 when anything was not as promised."""
+    seeds = [int(seed) for seed in os.environ.get("SEEDS", "1 2 3").replace(",", " ").split()]
+    routes = os.environ.get("ROUTES", " ".join(route for route in ROUTES if "cluster" not in route)).replace(",", " ").split()
+    asked = [fault.name for fault in chosen(name for name in os.environ.get("FAULTS", "").split(",") if name)]
+    runs = kept(results) if os.environ.get("MORE") else []
+    failed = 0
+    for seed in seeds:
+        for app, faults in _storms(routes, asked):
+            outcome = storm(app, seed, faults, say=lambda text: print(text, file=sys.stderr, flush=True))  # noqa: T201
+            print(f"{app}: {outcome.line()}", flush=True)  # noqa: T201
+            failed += bool(outcome.failures)
+            runs = [run for run in runs if (run["app"], run["seed"]) != (outcome.app, seed)] + [outcome.as_json()]
+            keep(results, runs)
+            publish(page, markdown(table(runs), _words(runs)))
+    return 1 if failed else 0
+
+
+def _storms(routes: list[str], asked: list[str]) -> list[tuple[str, list[str]]]:
+    """Apps with their faults; those of a cluster in a run of their own, for it is slow to start."""
+    plain = [name for name in asked if name not in _CLUSTER]
+    found = [(route, plain) for route in routes if plain or not asked]
+    on_cluster = [name for name in _CLUSTER if not asked or name in asked]
+    return found + ([("kafka-postgres-on-cluster", on_cluster)] if on_cluster and "kafka-postgres" in routes else [])
+
+
+def _words(runs: list[dict[str, object]]) -> str:
+    seeds = sorted({int(str(run["seed"])) for run in runs})
+    rows = sum(int(str(run["rows"])) for run in runs)
+    looks = sum(int(str(run["looks"])) for run in runs)
+    apps = ", ".join(f"`{name}`" for name in dict.fromkeys(str(run["app"]) for run in runs))
+    equal = sum(1 for run in runs if run["verify"] == "equal")
+    return (
+        f"Made by `make chaos`: {len(runs)} runs of {apps}, seeds {', '.join(map(str, seeds))}; {rows:,} rows fed, {looks:,} looks of the reader,"
+        f" `verify` equal in {equal} of {len(runs)}. Recovery counts from the moment nothing is in the way until every view went on;"
+        " a kill of the driver includes its new start."
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path("docs/chaos.json"), Path("docs/guarantees.md")))
