@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
@@ -11,17 +12,20 @@ from pathlib import Path
 from typing import Protocol
 
 from penstock.change import Rows
-from penstock.errors import NameFault
+from penstock.errors import NameFault, Where
+from penstock.plan.check_files import file_findings
 from penstock.plan.cut import inlined, meaning
 from penstock.plan.declare import Declared, View
-from penstock.plan.findings import Finding
+from penstock.plan.findings import WARNING, Finding
 from penstock.plan.load import spelled
 from penstock.plan.nodes import Item, Node, Order, Project, Scan, names_read
 from penstock.plan.statements import Select, parse
 from penstock.settings import Settings
 from penstock.share.explain import Explanation, explain
 from penstock.share.progress import Progress
+from penstock.share.status import ViewStatus
 
+log = logging.getLogger("penstock.spark")
 DEAD = "__dead"
 
 
@@ -33,6 +37,12 @@ class Runner(Protocol):
 
     def kept(self, view: str) -> Rows | None:
         """A view's rows in the results store; None if it never ran."""
+
+    def trouble(self, view: str) -> str | None:
+        """Why the view's kept rows may not be all: how its last run failed; None: it did not."""
+
+    def status(self) -> list[ViewStatus]:
+        """Every view as its last run left it, in order of declaration; needs no Spark."""
 
     def dead(self, stream: str) -> Rows:
         """A stream's dead letters."""
@@ -81,7 +91,7 @@ class Engine:
             return _first(self._run().dead(stream), n)
         declared = self._declaration(name)
         if isinstance(declared, View):
-            kept = self._run().kept(declared.name)
+            kept = self._read_kept(declared.name)
             return _first(kept, n) if kept is not None else _first(self.batch(declared.name), n)
         return self._run().evaluate(_limited(declared, n), None)
 
@@ -92,8 +102,8 @@ class Engine:
             raise NameFault("only a single SELECT can be asked here", hint="declarations belong into the app's files")
         found = statements[0]
         plan = self._spelled(found.node)
-        unkept = inlined(plan, self.declared.declarations, stop=lambda view: self._run().kept(view.name) is not None)
-        return self._run().evaluate(unkept, View("query", plan, text=sql.strip()))
+        unkept = inlined(plan, self.declared.declarations, stop=lambda view: self._read_kept(view.name) is not None)
+        return self._run().evaluate(unkept, View("query", plan, text=sql.strip(), where=Where("SQL", 1)))
 
     def run(
         self,
@@ -109,7 +119,23 @@ class Engine:
         that go on without records which were deleted before they read them.
         """
         accepted = {self._view(name).name for name in accept_gaps}
+        for finding in file_findings(self.declared):
+            if finding.severity == WARNING:
+                log.warning("%s", finding.message, extra={"stage": "source"})
         self._run().run(drain=drain, stop=stop, report=report, take_over=take_over, accept_gaps=accepted)
+
+    def status(self) -> list[ViewStatus]:
+        """How every view stands, by what its last run left behind."""
+        return self._run().status()
+
+    def _read_kept(self, view: str) -> Rows | None:
+        """A view's kept rows; says so where they are none, or may not be all of them."""
+        found, trouble = self._run().kept(view), self._run().trouble(view)
+        if trouble is not None:
+            log.warning("view `%s` failed in its last run, so its rows may not be all: %s", view, trouble, extra={"view": view})
+        elif found is None:
+            log.warning("view `%s` has not run: it is computed over the history", view, extra={"view": view})
+        return found
 
     def close(self) -> None:
         if self._runner is not None:

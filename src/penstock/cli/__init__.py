@@ -1,6 +1,6 @@
 """The command line: the engine's verbs for people and scripts. Data goes to stdout, everything else to stderr.
 
-Reading order: `options` (what verbs share), `inspect`, `read`, `sql`, `run`, `demo`, `new`, `broker`, `produce` (the verbs by group),
+Reading order: `options` (what verbs share), `inspect`, `read`, `sql`, `run`, `status`, `demo`, `new`, `broker`, `produce` (the verbs by group),
 `rows`, `live`, `dashboard`, `picture` (what they print), `trouble`, `logs`, `stopping` (what can come between).
 
 Verbs import the engine, Spark and the terminal libraries only when they need them: `check` must answer at once.
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 import typer
 
-from penstock.cli import broker, demo, inspect, new, produce, read, run, sql, trouble
+from penstock.cli import broker, demo, inspect, new, produce, read, run, sql, status, trouble
 from penstock.errors import EXIT_CODES, PenstockError
 
 EPILOG = "Exit codes:\n\n\b\n" + "\n".join(f"{code:>3}  {meaning}" for code, meaning in EXIT_CODES)
@@ -31,7 +31,7 @@ def app(more: Sequence[Callable[..., None]] = ()) -> typer.Typer:
         epilog=EPILOG,
     )
     command.callback()(root)
-    for verb in (new.new, demo.demo, inspect.check, inspect.explain, run.run, read.batch, read.peek, sql.sql, inspect.graph):
+    for verb in (new.new, demo.demo, inspect.check, inspect.explain, run.run, status.status, read.batch, read.peek, sql.sql, inspect.graph):
         command.command(epilog=EPILOG)(verb)
     command.add_typer(broker.group(EPILOG), name="broker")
     command.command(epilog=EPILOG)(produce.produce)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.options import Json
+from penstock.cli.options import Json, usable
 
 Folder = Annotated[Path, typer.Option("--state", metavar="DIR", help="State folder that holds the broker's data.")]
 _HERE = Path(".penstock")
@@ -32,6 +32,7 @@ def start(
     """
     from penstock.spark.broker import Broker
 
+    usable(state, writes=True)
     found = Broker(state).start(port, report=lambda message: typer.echo(message, err=True))
     typer.echo(f"the broker is running, process {found.pid}", err=True)
     typer.echo(found.servers)
@@ -41,6 +42,7 @@ def stop(state: Folder = _HERE) -> None:
     """Stop the broker; its data stays for the next start."""
     from penstock.spark.broker import Broker
 
+    usable(state, writes=False)
     typer.echo("stopped" if Broker(state).stop() else "the broker was not running", err=True)
 
 
@@ -48,6 +50,7 @@ def status(state: Folder = _HERE, json: Json = False) -> None:
     """Say whether the broker runs, and where; exit code 1 when it does not."""
     from penstock.spark.broker import Broker
 
+    usable(state, writes=False)
     found = Broker(state).status()
     if json:
         typer.echo(jsonlib.dumps({"running": found.running, "servers": found.servers, "pid": found.pid}))

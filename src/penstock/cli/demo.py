@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from penstock.cli import live, new, rows
-from penstock.cli.options import LogJson, Set, Verbose, opened, option
+from penstock.cli.options import LogJson, Set, Verbose, opened, option, usable
 from penstock.cli.run import Watch, attend
 from penstock.errors import AppFault, StateError
 
@@ -43,6 +43,7 @@ def demo(
     """
     folder = state / "app" if state else _FOLDER
     kept = state or _FOLDER / ".penstock"
+    usable(kept, writes=True)
     copied = _copy(folder)
     _prepare(kept, keep)
     typer.echo(f"the app {'was copied to' if copied else 'is in'} {folder}", err=True)

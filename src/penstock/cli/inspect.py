@@ -13,7 +13,7 @@ import typer
 
 from penstock.cli import logs, trouble
 from penstock.cli.options import App, Json, LogJson, Set, State, Verbose, opened, option, overrides
-from penstock.errors import AppFault, UserError, Where
+from penstock.errors import AppFault, OptionFault, UserError, Where
 
 if TYPE_CHECKING:
     from penstock.plan.declare import Declared
@@ -48,6 +48,7 @@ def check(
 def _found(app: Path, pairs: dict[str, str]) -> tuple[Declared, list[Finding]]:
     """What the app declares and everything that is found in it; opening the app would stop at the first error."""
     from penstock.plan.check import check
+    from penstock.plan.check_files import file_findings
     from penstock.plan.load import load
     from penstock.settings import load as load_settings
     from penstock.sink.options import check_sink_options
@@ -55,7 +56,7 @@ def _found(app: Path, pairs: dict[str, str]) -> tuple[Declared, list[Finding]]:
 
     load_settings((app if app.is_dir() else app.parent) / "penstock.toml", pairs)
     declared = load(app)
-    return declared, check(declared, check_source_options, check_sink_options)
+    return declared, [*check(declared, check_source_options, check_sink_options), *file_findings(declared)]
 
 
 def _conclude(findings: list[Finding], counts: str, strict: bool) -> None:
@@ -110,6 +111,9 @@ class Format(StrEnum):
     mermaid = "mermaid"
 
 
+_ENDINGS = {".svg": Format.svg, ".mmd": Format.mermaid, ".mermaid": Format.mermaid, ".md": Format.mermaid, ".txt": Format.mermaid, "": Format.mermaid}
+
+
 def graph(
     app: App,
     format: Annotated[Format | None, option("--format", help="What to draw.  [default: by the file's ending, else mermaid]")] = None,
@@ -125,9 +129,9 @@ def graph(
     """
     from penstock.cli import picture, svg
 
+    wanted = format or _format_of(output)
     with opened(app, state, settings, log_json, verbose, keeps_log=False) as engine:
         drawn = picture.picture(engine.declared, {explanation.view: explanation.strategy for explanation in engine.explain(None)})
-    wanted = format or (Format.svg if output is not None and output.suffix.lower() == ".svg" else Format.mermaid)
     text = svg.draw(drawn) if wanted is Format.svg else picture.mermaid(drawn)
     if output is None:
         typer.echo(text, nl=False)
@@ -137,6 +141,15 @@ def graph(
     except OSError as error:
         raise AppFault(f"cannot write {output}: {error.strerror}") from error
     typer.echo(f"wrote {output}", err=True)
+
+
+def _format_of(output: Path | None) -> Format:
+    """By the file's ending; what is written without one is Mermaid."""
+    ending = "" if output is None else output.suffix.lower()
+    if ending not in _ENDINGS:
+        known = ", ".join(known for known in _ENDINGS if known)
+        raise OptionFault(f"graph cannot draw a `{ending}` file", hint=f"it knows {known}; or say --format svg or --format mermaid")
+    return _ENDINGS[ending]
 
 
 def settings(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from penstock.cli import logs, trouble
-from penstock.errors import OptionFault, PenstockError
+from penstock.errors import OptionFault, PenstockError, StateError
 
 if TYPE_CHECKING:
     from penstock.engine import Engine
@@ -40,6 +41,20 @@ def overrides(pairs: list[str] | None) -> dict[str, str]:
     return found
 
 
+def usable(state: Path, *, writes: bool) -> None:
+    """StateError where a state folder cannot be one; told before anything else is tried."""
+    hint = "choose another with --state DIR"
+    try:
+        nearest = next((place for place in (state, *state.absolute().parents) if place.exists()), Path("/"))
+    except OSError as error:
+        raise StateError(f"the state folder {state} cannot be reached: {error.strerror}", hint=hint) from error
+    if not nearest.is_dir():
+        what = "is a file" if nearest == state else f"cannot be made: {nearest} is a file"
+        raise StateError(f"the state folder {state} {what}", hint=hint)
+    if writes and not os.access(nearest, os.W_OK | os.X_OK):
+        raise StateError(f"cannot write to the state folder {state}: Permission denied", hint=hint)
+
+
 @contextmanager
 def opened(
     app: Path, state: Path | None, pairs: list[str] | None, log_json: bool = False, verbose: bool = False, keeps_log: bool = True
@@ -52,6 +67,7 @@ def opened(
     from penstock.wiring import open_app
 
     engine = open_app(app, state=state, overrides=overrides(pairs))
+    usable(engine.state, writes=keeps_log)
     log = logs.to_folder(engine.state, engine.settings.text("log_level")) if keeps_log else None
     try:
         yield engine

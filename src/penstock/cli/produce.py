@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import difflib
 import itertools
 import json
+import re
 import sys
 from collections.abc import Iterator
 from enum import StrEnum
@@ -15,8 +17,11 @@ import typer
 
 from penstock.cli.options import LogJson, Set, State, Verbose, opened, option
 from penstock.errors import AppFault, NameFault, OptionFault
+from penstock.schema import Column, Schema
 
 _STREAM_ROWS = 1000
+_LOOKED_AT = 100
+_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")  # as JSON writes it
 
 
 class RecordFormat(StrEnum):
@@ -26,7 +31,9 @@ class RecordFormat(StrEnum):
     json = "json"
 
 
-File = Annotated[Path | None, typer.Argument(metavar="FILE", help="A file to replay; without it, --app and --stream.", show_default=False)]
+File = Annotated[
+    Path | None, typer.Argument(metavar="FILE", help="A file to replay; without it, the rows of --app and --stream.", show_default=False)
+]
 AppOption = Annotated[Path | None, option("--app", metavar="APP", help="The app that declares the stream.")]
 Stream = Annotated[str | None, option("--stream", metavar="NAME", help="A stream of the app; its rows are sent as JSON.")]
 Topic = Annotated[str, option("--topic", metavar="TOPIC", help="The topic to write to.")]
@@ -59,19 +66,42 @@ def produce(
     """Replay a file or a stream into a Kafka topic.
 
     Lines of json and text files are sent as they are, even broken ones. A file may be sent again: it is added to the topic once more.
+    With a file, --app and --stream say of which types the columns of a csv file are: --format json then sends numbers as numbers and empty
+    fields as null. Without them every value of a csv file is text.
     """
-    if file is not None and app is None and stream is None:
-        if key is not None and file.suffix == ".csv" and format is RecordFormat.csv:
-            raise OptionFault("a csv line has no column names, so it can have no --key", hint="send it with --format json")
+    if (app is None) != (stream is None) or (file is None and app is None):
+        raise OptionFault("produce wants a file, or --app and --stream, or all three", hint="e.g. penstock produce clicks.json --topic clicks")
+    if file is not None and key is not None and file.suffix == ".csv" and format is RecordFormat.csv:
+        raise OptionFault("a csv line has no column names, so it can have no --key", hint="send it with --format json")
+    if app is None or stream is None:
+        assert file is not None
         _send(itertools.islice(records(file, format), rows), servers, topic, rate, key, partitions)
-    elif file is None and app is not None and stream is not None:
-        with opened(app, state, settings, log_json, verbose) as engine:
-            if stream not in engine.declared.streams:
-                raise NameFault(f"the app has no stream `{stream}`", hint=f"it has: {', '.join(engine.declared.streams) or 'none'}")
+        return
+    with opened(app, state, settings, log_json, verbose) as engine:
+        if stream not in engine.declared.streams:
+            raise NameFault(f"the app has no stream `{stream}`", hint=f"it has: {', '.join(engine.declared.streams) or 'none'}")
+        if file is not None:
+            lines: Iterator[bytes] = itertools.islice(records(file, format, engine.declared.streams[stream].schema), rows)
+        else:
             lines = (line.encode() for line in engine.peek(stream, rows or _STREAM_ROWS).lines)
-            _send(lines, servers, topic, rate, key, partitions)
-    else:
-        raise OptionFault("produce wants either a file, or --app and --stream", hint="e.g. penstock produce clicks.json --topic clicks")
+        _send(lines, servers, topic, rate, key, partitions)
+
+
+def keyed(lines: Iterator[bytes], key: str) -> Iterator[bytes]:
+    """The same records; NameFault before any is sent where none of the first ones has the column."""
+    first = list(itertools.islice(lines, _LOOKED_AT))
+    found: dict[str, None] = {}
+    for line in first:
+        try:
+            record = json.loads(line)
+        except ValueError:
+            continue
+        found.update(dict.fromkeys(record if isinstance(record, dict) else ()))
+    if first and key not in found:
+        near = difflib.get_close_matches(key, found, n=1)
+        listed = f"they have {', '.join(found)}" if found else "they are no JSON objects"
+        raise NameFault(f"--key: the records have no column `{key}`", hint=f"did you mean `{near[0]}`?" if near else listed)
+    return itertools.chain(first, lines)
 
 
 def _send(lines: Iterator[bytes], servers: str, topic: str, rate: float | None, key: str | None, partitions: int | None) -> None:
@@ -82,22 +112,36 @@ def _send(lines: Iterator[bytes], servers: str, topic: str, rate: float | None, 
         if sys.stderr.isatty():
             typer.echo(f"\rsent {sent:,} rows", err=True, nl=False)
 
-    sent = send(lines, servers, topic, rate, json_key(key) if key else None, report, partitions)
+    sent = send(keyed(lines, key) if key else lines, servers, topic, rate, json_key(key) if key else None, report, partitions)
     typer.echo(f"{chr(13) if sys.stderr.isatty() else ''}sent {sent:,} rows to {topic}", err=True)
 
 
-def records(file: Path, format: RecordFormat) -> Iterator[bytes]:
-    """The records of a file as they are sent, without their line ends."""
+def records(file: Path, format: RecordFormat, schema: Schema | None = None) -> Iterator[bytes]:
+    """The records of a file as they are sent, without their line ends; `schema` says of which types a csv file's values are."""
     from penstock.spark.produce import file_records
 
     if file.suffix != ".csv" or format is RecordFormat.csv:
         return file_records(file)
-    return _objects(file)
+    return _objects(file, schema)
 
 
-def _objects(file: Path) -> Iterator[bytes]:
+def _objects(file: Path, schema: Schema | None) -> Iterator[bytes]:
     try:
         with file.open(encoding="utf-8-sig", newline="") as read:
-            yield from (json.dumps(row, ensure_ascii=False).encode() for row in csv.DictReader(read))
+            for row in csv.DictReader(read):
+                typed = {name: json.dumps(row[name], ensure_ascii=False) if schema is None else value(row[name], schema.find(name)) for name in row}
+                yield ("{" + ", ".join(f"{json.dumps(name, ensure_ascii=False)}: {text}" for name, text in typed.items()) + "}").encode()
     except (OSError, UnicodeDecodeError) as error:
         raise AppFault(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from error
+
+
+def value(text: str | None, column: Column | None) -> str:
+    """A csv value as JSON text by its declared type; what does not fit stays text, for the stream to call it a dead letter."""
+    family = column.family if column is not None else "text"
+    if text is None or (text == "" and family != "text"):
+        return "null"
+    if family == "number" and _NUMBER.fullmatch(text.strip()):
+        return text.strip()
+    if family == "boolean" and text.strip().lower() in ("true", "false"):
+        return text.strip().lower()
+    return json.dumps(text, ensure_ascii=False)

@@ -9,9 +9,14 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Protocol
 
+from penstock.catalog import Catalog
 from penstock.errors import PenstockError
+from penstock.share.jobs import Job, Member
 from penstock.share.progress import Progress
+from penstock.share.status import ViewStatus
 from penstock.sink.store import Store
+from penstock.spark.checkpoint import last_epoch
+from penstock.spark.gap import passed_gaps
 
 log = logging.getLogger("penstock.spark")
 
@@ -39,8 +44,10 @@ def note_status(store: Store, progress: Sequence[Progress]) -> None:
     """Keep how every job stands; a store that cannot be reached has told so elsewhere."""
     at = datetime.now(UTC).isoformat(timespec="seconds")
     for job in progress:
+        status = "running" if job.status == "starting" else job.status
+        found = Ending(status, job.detail if status == "failed" else "", at)
         try:
-            store.note(_name(job.job), json.dumps(asdict(Ending(job.status, job.detail if job.status == "failed" else "", at)), ensure_ascii=False))
+            store.note(_name(job.job), json.dumps(asdict(found), ensure_ascii=False))
         except PenstockError:
             log.debug("the end of job %s could not be noted", job.job, exc_info=True)
 
@@ -49,6 +56,14 @@ def last_status(store: Store, job: str) -> Ending | None:
     """How a job stood when it was last heard of; None: it never ran."""
     found = store.noted(_name(job))
     return None if found is None else Ending(**json.loads(found))
+
+
+def view_status(store: Store, catalog: Catalog, job: Job, member: Member) -> ViewStatus:
+    """All that is known of a view without running it."""
+    last, life = last_status(store, job.name), catalog.current(job.name)
+    status, detail, at = (last.status, last.detail, last.at) if last is not None else ("not run", "", None)
+    epoch = -1 if life is None else last_epoch(life[1] / "commits")
+    return ViewStatus(member.name, job.name, status, detail, at, epoch, store.count(member.name), passed_gaps(store, job.name))
 
 
 def raise_failed(guards: Sequence[Ended]) -> None:

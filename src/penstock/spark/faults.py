@@ -8,7 +8,10 @@ from penstock.errors import EngineError, NameFault, PenstockError, PlanFault, So
 from penstock.plan.declare import View
 from penstock.plan.findings import first_line
 
+# What Spark advises where its own settings may be changed, which an app's SQL may not do.
+_ADVICE = re.compile(r"""\s*[A-Z][^.\n]*?["'`]?spark\.[a-zA-Z.]+["'`]?[^.\n]*\.?""")
 _CONDITION = re.compile(r"^\[([A-Z0-9_]+)(?:\.[A-Z0-9_]+)*\]\s*")
+ASKED = "query"  # the view that stands for a SELECT which is asked once
 _KINDS: tuple[tuple[str, type[UserError]], ...] = (
     ("UNRESOLVED_COLUMN", NameFault),
     ("UNRESOLVED_ROUTINE", NameFault),
@@ -50,11 +53,11 @@ def in_users_words(error: Exception, view: View | None) -> PenstockError:
         kind = PlanFault
     if kind is None and type(error).__name__ in ("AnalysisException", "ParseException"):
         kind = PlanFault
-    message = _CONDITION.sub("", text)
+    message = _ADVICE.sub("", _CONDITION.sub("", text)).strip()
     hint = "use try_cast, nullif or a filter for values that do not fit" if condition in _DATA else None
     if kind is not None:
         where, excerpt = _place(error, view)
-        return kind(f"view `{view.name}`: {message}" if view else message, where=where, excerpt=excerpt, hint=hint)
+        return kind(f"view `{view.name}`: {message}" if view and view.name != ASKED else message, where=where, excerpt=excerpt, hint=hint)
     if any(word in text for word in ("KafkaException", "TimeoutException", "org.apache.kafka", "UnknownTopicOrPartition")):
         return SourceError(f"Kafka does not answer: {message}", hint="is the broker running, and does the topic exist? `penstock broker status`")
     return EngineError(message or type(error).__name__, hint="the whole trace is in logs/spark.log of the state folder")

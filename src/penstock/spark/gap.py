@@ -148,6 +148,12 @@ def _note(store: Store, job: Job, found: Sequence[Gap]) -> None:
     store.note(noted_as(job.name), json.dumps([*before, *({**asdict(gap), "at": at} for gap in found)]))
 
 
+def passed_gaps(store: Store, job: str) -> tuple[str, ...]:
+    """The gaps that a job has passed so far, as one sentence each."""
+    found = [(each.pop("at"), Gap(**each)) for each in json.loads(store.noted(noted_as(job)) or "[]")]
+    return tuple(f"topic {gap.topic}: {gap}, passed {at}" for at, gap in found)
+
+
 def noted_as(job: str) -> str:
     """The name of the store's note that lists the gaps that a job has passed."""
     return f"gaps:{job}"

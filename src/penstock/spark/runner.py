@@ -17,11 +17,12 @@ from penstock.plan.nodes import Node, names_read
 from penstock.schema import Column, Schema, quote
 from penstock.share.jobs import Job, jobs
 from penstock.share.progress import Progress
+from penstock.share.status import ViewStatus
 from penstock.sink.ddl import columns
 from penstock.sink.store import DeadRow, Store
 from penstock.source import Recorded
 from penstock.spark import rows
-from penstock.spark.ending import note_status, raise_failed
+from penstock.spark.ending import last_status, note_status, raise_failed, view_status
 from penstock.spark.faults import in_users_words
 from penstock.spark.frames import App, plan_frame, register_history
 from penstock.spark.gap import pass_gaps
@@ -87,6 +88,19 @@ class SparkRunner:
             return None
         found = self._results().schema(view)
         return None if found is None else Rows(columns(found[0]), self._results().rows(view))
+
+    def trouble(self, view: str) -> str | None:
+        if not self._has_results():
+            return None
+        job = next(job.name for job in jobs(self._app.declared) if any(member.name == view for member in job.members))
+        found = last_status(self._results(), job)
+        return found.detail if found is not None and found.status == "failed" else None
+
+    def status(self) -> list[ViewStatus]:
+        if not self._has_results():
+            return [ViewStatus(member.name, job.name, "not run") for job in jobs(self._app.declared) for member in job.members]
+        store, catalog = self._results(), Catalog(self._app.state)
+        return [view_status(store, catalog, job, member) for job in jobs(self._app.declared) for member in job.members]
 
     def _has_results(self) -> bool:
         return self._store is not None or bool(self._app.settings.text("store")) or (self._app.state / "results.db").exists()

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from penstock import cli
-from penstock.cli.produce import RecordFormat, records
-from penstock.errors import AppFault
+from penstock.cli.produce import RecordFormat, keyed, records
+from penstock.errors import AppFault, NameFault
+from penstock.schema import Column, Schema
 
 
 def test_json_lines_are_sent_as_they_are_even_broken_ones(tmp_path: Path) -> None:
@@ -38,9 +39,33 @@ def test_csv_lines_have_no_key(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--format json" in capsys.readouterr().err
 
 
-def test_a_file_or_a_stream_but_not_both(capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments in ([], ["a.json", "--app", "b.sql"], ["--app", "b.sql"]):
+def test_an_app_and_a_stream_go_together(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in ([], ["a.json", "--app", "b.sql"], ["--app", "b.sql"], ["--stream", "s"]):
         with pytest.raises(SystemExit) as ended:
             cli.main(["produce", "--topic", "t", *arguments])
         assert ended.value.code == 2
-    assert "either a file, or --app and --stream" in capsys.readouterr().err
+    assert "a file, or --app and --stream, or all three" in capsys.readouterr().err
+
+
+def test_csv_values_are_sent_as_the_stream_declares_them(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("id,price,name,open,at,more\n1,2.50,,true,2026-01-01,x\n,,b,,,\n007,1e3,c,maybe,,\n", encoding="utf-8")
+    types = {"ID": "bigint", "price": "decimal(12,2)", "name": "string", "open": "boolean", "at": "timestamp"}
+    schema = Schema(tuple(Column(name, kind) for name, kind in types.items()))
+    assert [record.decode() for record in records(file, RecordFormat.json, schema)] == [
+        '{"id": 1, "price": 2.50, "name": "", "open": true, "at": "2026-01-01", "more": "x"}',
+        '{"id": null, "price": null, "name": "b", "open": null, "at": null, "more": ""}',
+        '{"id": "007", "price": 1e3, "name": "c", "open": "maybe", "at": null, "more": ""}',
+    ]
+
+
+def test_a_key_that_no_record_has_is_an_error_before_anything_is_sent() -> None:
+    lines = [b'{"id": 1, "name": "a"}', b'{"id": 2}']
+    assert list(keyed(iter(lines), "name")) == lines
+    with pytest.raises(NameFault, match="no column `nmae`") as raised:
+        keyed(iter(lines), "nmae")
+    assert raised.value.hint == "did you mean `name`?"
+    with pytest.raises(NameFault) as raised:
+        keyed(iter([b"plain text"]), "name")
+    assert raised.value.hint == "they are no JSON objects"
+    assert list(keyed(iter([]), "name")) == []

@@ -1,0 +1,55 @@
+"""What is told of views that failed or never ran, and of SQL that is asked once."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from penstock.errors import NameFault, PlanFault
+from penstock.testing.trial import Trial
+
+SALES = "CREATE STREAM sales (item STRING, amount INT) WITH (connector = 'files', path = 'sales', format = 'json');"
+SHARE = "CREATE MATERIALIZED VIEW share AS SELECT item, 10 / amount AS share FROM sales;"
+BIG = "CREATE MATERIALIZED VIEW big AS SELECT item FROM share WHERE share > 1;"
+HALF = "CREATE MATERIALIZED VIEW half AS SELECT item, 5 / amount AS half FROM sales;"
+COPY = "CREATE MATERIALIZED VIEW copy AS SELECT item, amount FROM sales;"
+
+
+def warned(caplog: pytest.LogCaptureFixture) -> list[str]:
+    found = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    caplog.clear()
+    return found
+
+
+def test_every_failed_view_is_named_and_whoever_reads_one_is_warned(trial: Trial, caplog: pytest.LogCaptureFixture) -> None:
+    """The run names both, `status` keeps why, peek and sql say it, and a later good run ends it."""
+    trial.write("app.sql", "\n".join((SALES, SHARE, BIG, HALF, COPY)))
+    with trial.engine() as engine:
+        assert [view.status for view in engine.status()] == ["not run"] * 4
+    trial.feed("sales", {"item": "tea", "amount": 0})
+    error, _ = trial.fail(PlanFault)
+    assert error.message.startswith("3 jobs failed:")
+    assert all(f"\n  {job}: " in error.message for job in ("share", "big", "half"))
+    caplog.clear()
+    with trial.engine() as engine:
+        standing = {view.view: (view.status, view.rows) for view in engine.status()}
+        assert standing == {"share": ("failed", 0), "big": ("failed", 0), "half": ("failed", 0), "copy": ("done", 1)}
+        assert list(engine.peek("share").lines) == []
+        assert "view `share` failed in its last run" in warned(caplog)[0]
+        assert list(engine.query("SELECT count(*) AS n FROM half").lines) == ['{"n":0}']
+        assert "view `half` failed in its last run" in warned(caplog)[0]
+        assert len(list(engine.peek("copy").lines)) == 1
+        assert warned(caplog) == []
+        with pytest.raises(NameFault) as raised:
+            list(engine.query("SELECT itm\nFROM copy").lines)
+        assert raised.value.excerpt == "    1 | SELECT itm\n               ^^^"
+
+
+def test_a_folder_that_is_not_there_is_told_when_a_run_begins(trial: Trial, caplog: pytest.LogCaptureFixture) -> None:
+    trial.write("app.sql", "\n".join((SALES, COPY)))
+    trial.drain()
+    assert f"stream `sales`: there is no folder or file {trial.folder / 'sales'} yet" in warned(caplog)
+    with trial.engine() as engine:
+        assert list(engine.peek("copy").lines) == []
+    assert warned(caplog) == []

@@ -1,0 +1,102 @@
+"""Mistakes that newcomers make, each told in words and with the exit code of a user's mistake; none of them needs a JVM."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from penstock import cli
+
+APP = """
+CREATE STREAM orders (id BIGINT, at TIMESTAMP) WITH (connector = 'files', path = '{path}', format = 'json');
+CREATE MATERIALIZED VIEW copied AS SELECT id FROM orders;
+"""
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Path:
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "input").mkdir()
+    (tmp_path / "app" / "app.sql").write_text(APP.format(path="input"), encoding="utf-8")
+    return tmp_path / "app"
+
+
+def ended(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str]:
+    """The exit code of a command, and all that it printed."""
+    with pytest.raises(SystemExit) as end:
+        cli.main([str(argument) for argument in arguments])
+    printed = capsys.readouterr()
+    assert "Traceback" not in printed.out + printed.err
+    assert "internal error" not in printed.err
+    return int(end.value.code or 0), printed.out + printed.err
+
+
+@pytest.mark.parametrize(
+    "verb", [["run"], ["batch"], ["peek", "orders"], ["sql", "-c", "SELECT 1"], ["explain"], ["graph"], ["status"]], ids=lambda verb: verb[0]
+)
+@pytest.mark.parametrize("where", ["file", "below"])
+def test_a_state_folder_that_is_a_file_is_told_by_every_verb(app: Path, capsys: pytest.CaptureFixture[str], verb: list[str], where: str) -> None:
+    taken = app.parent / "taken"
+    taken.write_text("", encoding="utf-8")
+    state = taken if where == "file" else taken / "state"
+    code, told = ended(capsys, verb[0], app, *verb[1:], "--state", state)
+    assert code == 4
+    assert f"the state folder {state} " in told
+    assert "is a file" in told
+    assert "--state DIR" in told
+
+
+@pytest.mark.parametrize("verb", [["start"], ["stop"], ["status"]], ids=lambda verb: verb[0])
+def test_a_broker_cannot_live_in_a_file_either(tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: list[str]) -> None:
+    (tmp_path / "taken").write_text("", encoding="utf-8")
+    assert ended(capsys, "broker", *verb, "--state", tmp_path / "taken")[0] == 4
+
+
+@pytest.mark.parametrize("pair", ["restarts_max=-1", "driver_memory=4 apples", "master=locl[2]", "batch_rows_max=-5"])
+def test_a_setting_without_meaning_is_the_users_mistake(app: Path, capsys: pytest.CaptureFixture[str], pair: str) -> None:
+    code, told = ended(capsys, "run", app, "--set", pair)
+    assert code == 2
+    assert f"--set {pair.partition('=')[0]}: " in told
+    assert " wants " in told
+
+
+def test_a_picture_of_an_unknown_kind_is_refused_with_those_that_are_known(app: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, told = ended(capsys, "graph", app, "-o", app / "x.pdf")
+    assert code == 2
+    assert "`.pdf`" in told
+    assert all(ending in told for ending in (".svg", ".mmd", "--format"))
+    assert not (app / "x.pdf").exists()
+    assert ended(capsys, "graph", app, "-o", app / "x.pdf", "--format", "svg")[0] == 0
+    assert ended(capsys, "graph", app, "-o", app / "x.mmd")[0] == 0
+
+
+@pytest.mark.parametrize(("path", "named"), [("inptu", "inptu"), ("inptu/*.json", "inptu"), ("input/*.json", None), ("s3://bucket/x", None)])
+def test_a_stream_whose_folder_is_not_there_is_a_warning(app: Path, capsys: pytest.CaptureFixture[str], path: str, named: str | None) -> None:
+    (app / "app.sql").write_text(APP.format(path=path), encoding="utf-8")
+    code, told = ended(capsys, "check", app)
+    assert code == 0
+    assert (f"{app / 'inptu'} yet" in told) == (named is not None)
+
+
+def test_a_table_whose_file_is_not_there_is_an_error(app: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with (app / "app.sql").open("a", encoding="utf-8") as file:
+        file.write("CREATE TABLE cards (card STRING) WITH (connector = 'files', path = 'cards.csv', format = 'csv');\n")
+    code, told = ended(capsys, "check", app)
+    assert code == 2
+    assert "table `cards`: there is no file at cards.csv" in told
+    assert "app.sql:4" in told
+    assert str(app / "cards.csv") in told
+    (app / "cards.csv").write_text("a\n", encoding="utf-8")
+    assert ended(capsys, "check", app)[0] == 0
+
+
+@pytest.mark.parametrize("at", ["nowhere", "127.0.0.1:99999"])
+def test_an_address_for_metrics_that_is_none_is_told_before_spark_starts(app: Path, capsys: pytest.CaptureFixture[str], at: str) -> None:
+    code, told = ended(capsys, "run", app, "--metrics", at)
+    assert code == 2
+    assert "--metrics wants HOST:PORT" in told
+
+
+def test_a_view_that_never_ran_has_a_status_too(app: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ended(capsys, "status", app) == (0, "copied: not run\n")
