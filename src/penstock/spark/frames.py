@@ -75,9 +75,9 @@ def history(spark: SparkSession, app: App, stream: Stream, span: Span, *, now: s
 
 
 def traced(spark: SparkSession, app: App, stream: Stream, span: Span, *, now: str = "current_timestamp()") -> DataFrame:
-    """Good rows of a stream's past, each with its `__position`."""
+    """Good rows of a stream's past, each with its `__position` and the record itself, `__raw`."""
     decoded = _decoded(app, stream, app.source(stream).history(spark, span), now)
-    return decoded.where("__reason IS NULL").select(*_columns(stream), "__position")
+    return decoded.where("__reason IS NULL").select(*_columns(stream), "__position", "__raw")
 
 
 def dead(spark: SparkSession, app: App, stream: Stream, span: Span, *, now: str = "current_timestamp()") -> DataFrame:

@@ -28,18 +28,23 @@ class Delivered:
     earlier: int = 0
 
 
-def followed(reader: Reader, told: Iterable[Told]) -> tuple[list[Row], list[Row]]:
-    """The rows that are there in the end, and the changes that were told twice."""
-    return _by_key(reader, told) if reader.key is not None else _as_bag(reader, told)
+def followed(reader: Reader, told: Iterable[Told], before: Iterable[Told] = ()) -> tuple[list[Row], list[Row]]:
+    """The rows that are there in the end, and the changes that were told twice; `before` is what an earlier life of the view told."""
+    return _by_key(reader, told, before) if reader.key is not None else _as_bag(reader, told)
 
 
-def _by_key(reader: Reader, told: Iterable[Told]) -> tuple[list[Row], list[Row]]:
+def _by_key(reader: Reader, told: Iterable[Told], before: Iterable[Told]) -> tuple[list[Row], list[Row]]:
     """The last of a key holds. An epoch tells of a key once: the same change again in it was delivered twice."""
     held: dict[Values | None, Row] = {}
+    for change in before:
+        if change.op == "+":
+            held[_key(reader, change)] = change.row
+        else:
+            held.pop(_key(reader, change), None)
     seen: set[tuple[int | None, str, Values | None, str]] = set()
     repeated: list[Row] = []
     for change in told:
-        key = change.key if change.key is not None else reader.key_of(reader.values(change.row.text))
+        key = _key(reader, change)
         mark = (change.row.epoch, change.op, key, change.row.text)
         if mark in seen:
             repeated.append(replace(change.row, place=f"{change.row.place} (told twice)"))
@@ -49,6 +54,10 @@ def _by_key(reader: Reader, told: Iterable[Told]) -> tuple[list[Row], list[Row]]
         else:
             held.pop(key, None)
     return list(held.values()), repeated
+
+
+def _key(reader: Reader, change: Told) -> Values | None:
+    return change.key if change.key is not None else reader.key_of(reader.values(change.row.text))
 
 
 def _as_bag(reader: Reader, told: Iterable[Told]) -> tuple[list[Row], list[Row]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
@@ -19,7 +19,8 @@ from penstock.spark.faults import in_users_words
 from penstock.spark.frames import App, plan_frame, register_tables
 from penstock.testing.verify.consumed import Life
 from penstock.testing.verify.late import Judged, closed_at, in_time, judged
-from penstock.testing.verify.origin import Untraceable, traced_name
+from penstock.testing.verify.origin import Untraceable, carried, traced_name
+from penstock.testing.verify.positions import Origin, origin_of
 from penstock.testing.verify.rows import Row
 from penstock.testing.verify.streams import Taken
 
@@ -39,17 +40,30 @@ class Oracle:
 
     def __init__(self, spark: SparkSession, app: App) -> None:
         self._spark, self._app = spark, app
-        self._known: dict[tuple[str, int], Expected] = {}
+        self._known: dict[tuple[str, int], tuple[_Batch, Expected]] = {}
 
     def expected(self, life: Life, member: Member, epoch: int) -> Expected:
         """As of `epoch`; -1 is before the first, when there is nothing."""
+        return self._run(life, member, epoch)[1]
+
+    def origins(self, life: Life, member: Member, epoch: int, lines: Collection[str]) -> dict[str, Origin]:
+        """Where the rows with these texts come from; empty where the shape of the view does not let it be told."""
+        batch = self._run(life, member, epoch)[0]
+        try:
+            return batch.origins(lines)
+        except Untraceable:
+            return {}
+        except Exception as error:
+            raise in_users_words(error, member.view) from error
+
+    def _run(self, life: Life, member: Member, epoch: int) -> tuple[_Batch, Expected]:
         found = self._known.get((member.name, epoch))
         if found is None:
             try:
-                found = _Batch(self._spark.newSession(), self._app, life, member, epoch).expected()
+                batch = _Batch(self._spark.newSession(), self._app, life, member, epoch)
+                found = self._known[member.name, epoch] = batch, batch.expected()
             except Exception as error:
                 raise in_users_words(error, member.view) from error
-            self._known[member.name, epoch] = found
         return found
 
 
@@ -63,11 +77,13 @@ class _Batch:
         self._on_close = owner.emit is Emit.ON_CLOSE
         self._logged = life.logged(life.last if epoch < 0 else epoch)
         self._taken = Taken(desk, self._app, life, self._logged)
+        self._plan = meaning(member.view, self._app.declared.declarations)
+        self._filtered: Mapping[str, str] = {}
 
     def expected(self) -> Expected:
-        plan = meaning(self._member.view, self._app.declared.declarations)
+        plan = self._plan
         self._register(plan, {})
-        frame = plan_frame(self._desk, plan)
+        frame = self._frame = plan_frame(self._desk, plan)
         rows.check_names(frame.schema, self._member.name)
         schema = rows.schema_of(frame.schema)
         if self._epoch < 0:
@@ -89,11 +105,23 @@ class _Batch:
         for part in (*found.counts, *found.joined.values()):
             self._register(part, {})
         late = sum(self._count(part) for part in found.joined.values())
-        filtered = {name: in_time(streams[name]) for name in found.joined}
+        self._plan, self._filtered = found.plan, {name: in_time(streams[name]) for name in found.joined}
         for part in (*found.counts, found.plan):
-            self._register(part, filtered)
+            self._register(part, self._filtered)
         late += sum(self._count(part) for part in found.counts)
         return Expected(schema, _lines(_named(plan_frame(self._desk, found.plan), schema)), late, notes)
+
+    def origins(self, lines: Collection[str]) -> dict[str, Origin]:
+        """After `expected`: by the text of the row."""
+        schema = rows.schema_of(self._frame.schema)
+        found = carried(self._plan, self._app.declared.streams)
+        if not found.columns or self._epoch < 0:
+            return {}
+        self._register(found.plan, self._filtered)
+        frame = plan_frame(self._desk, found.plan)
+        line = rows.as_json(frame.schema, rows.visible(frame.columns), schema.names)
+        told = frame.selectExpr(f"{line} AS line", f"{found.origin} AS origin").where(F.col("line").isin(*lines)).dropDuplicates(["line"])
+        return {row.line: origin_of(row.origin) for row in told.collect()}
 
     def _register(self, plan: Node, conditions: Mapping[str, str]) -> None:
         """All that the plan reads; of a stream with a condition only the rows that it holds for."""

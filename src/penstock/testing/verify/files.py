@@ -6,11 +6,14 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from penstock.errors import SinkError
 from penstock.sink.files_sink import MARKER
+from penstock.sink.options import EXACTLY_ONCE, delivery_of
 from penstock.sink.spec import SinkSpec
 from penstock.testing.verify.changes import Delivered, Told, followed
 from penstock.testing.verify.rows import Reader, Row
@@ -19,31 +22,47 @@ _TRIES = 5
 _EPOCH = re.compile(r"epoch=(\d+)")
 
 
-def read_files(spec: SinkSpec, reader: Reader, incarnation: str) -> Delivered:
-    """What the folder holds now; a folder that is cleared or replaced while it is read is read again."""
+def read_files(spec: SinkSpec, reader: Reader, incarnation: str, since: datetime, position: Callable[[], int]) -> Delivered:
+    """What the folder holds now; one that is cleared or replaced while it is read is read again.
+
+    `position` tells the epoch of a folder that keeps no ledger; files that are older than `since` are an earlier life's there.
+    """
     folder = spec.folder / spec.options["path"]
     for _ in range(_TRIES):
         try:
-            return _read(folder, spec, reader, incarnation)
+            if delivery_of(spec.options) == EXACTLY_ONCE:
+                return _with_ledger(folder, spec, reader, incarnation)
+            return _without_ledger(folder, spec, reader, since, position())
         except FileNotFoundError:
             continue
     raise SinkError(f"sink `{spec.name}`: {folder} changes faster than it can be read", hint="try again")
 
 
-def _read(folder: Path, spec: SinkSpec, reader: Reader, incarnation: str) -> Delivered:
-    if not folder.is_dir():
-        return Delivered(-1, [], [])
-    marker = _marker(folder, spec)
-    epochs = sorted((int(found[1]), path) for path in folder.iterdir() if (found := _EPOCH.fullmatch(path.name)))
+def _with_ledger(folder: Path, spec: SinkSpec, reader: Reader, incarnation: str) -> Delivered:
+    marker, epochs = _marker(folder, spec), _epochs(folder)
     if marker is not None and (marker.get("incarnation") != incarnation or marker.get("clearing")):
         return Delivered(-1, [], [], earlier=len(epochs))
-    last = max((epoch for epoch, _ in epochs), default=-1)
-    position = max(last, int(marker["epoch"]) if marker is not None else -1)
-    if spec.complete:
-        epochs = epochs[-1:]
-    told = [change for epoch, path in epochs for file in _files(path) for change in _changes(file, epoch, reader)]
+    position = max([*epochs, int(marker["epoch"]) if marker is not None else -1], default=-1)
+    return _held(spec, reader, position, [(epoch, file) for epoch, path in sorted(epochs.items()) for file in _files(path)])
+
+
+def _without_ledger(folder: Path, spec: SinkSpec, reader: Reader, since: datetime, position: int) -> Delivered:
+    files = [(epoch, file) for epoch, path in sorted(_epochs(folder).items()) for file in _files(path)]
+    own = [(epoch, file) for epoch, file in files if file.stat().st_mtime >= since.timestamp() and epoch <= position]
+    return replace(_held(spec, reader, position, own), earlier=sum(file.stat().st_mtime < since.timestamp() for _, file in files))
+
+
+def _held(spec: SinkSpec, reader: Reader, position: int, files: list[tuple[int, Path]]) -> Delivered:
+    if spec.complete and files:
+        files = [(epoch, file) for epoch, file in files if epoch == files[-1][0]]
+    told = [change for epoch, file in files for change in _changes(file, epoch, reader)]
     rows, repeated = followed(reader, told) if not (spec.append_only or spec.complete) else ([change.row for change in told], [])
     return Delivered(position, rows, repeated)
+
+
+def _epochs(folder: Path) -> dict[int, Path]:
+    found = ((_EPOCH.fullmatch(path.name), path) for path in folder.iterdir()) if folder.is_dir() else ()
+    return {int(name[1]): path for name, path in found if name is not None}
 
 
 def _marker(folder: Path, spec: SinkSpec) -> dict[str, Any] | None:

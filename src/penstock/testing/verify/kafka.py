@@ -6,37 +6,43 @@ import json
 import time
 import uuid
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from penstock.errors import SinkError
+from penstock.sink.kafka_server import KafkaServer
+from penstock.sink.options import EXACTLY_ONCE, delivery_of
 from penstock.sink.spec import SinkSpec
 from penstock.testing.verify.changes import Delivered, Told, followed
 from penstock.testing.verify.rows import Reader, Row, Values, value_of
 
 _PATIENCE_S = 30.0
-_EPOCH, _OP, _LIFE = "penstock-epoch", "penstock-op", "penstock-incarnation"
+_EPOCH, _OP, _SINK = "penstock-epoch", "penstock-op", "penstock-sink"
 
 
-def read_kafka(spec: SinkSpec, reader: Reader, incarnation: str, since_ms: int, position: int | None) -> Delivered:
-    """What the topic holds. `position` is the last epoch that was confirmed, None where the topic's own records tell it.
+def read_kafka(spec: SinkSpec, reader: Reader, since: datetime, position: int) -> Delivered:
+    """What the topic holds as of epoch `position`, the last that was confirmed.
 
-    Records of an earlier life of the view are told by their header, or by their time: that life ended before `since_ms`.
+    Records that are older than `since` are of an earlier life of the view. An exactly-once sink takes the keys of that life back,
+    so there all of the topic is followed; elsewhere those records are left out and counted. So are those of other sinks.
     """
-    records = list(_records(spec))
-    own = [record for record in records if _of_this_life(record, incarnation, since_ms)]
-    epochs = [epoch for record in own if (epoch := _epoch(record)) is not None]
-    reached = max(epochs, default=-1) if position is None else position
-    own = [record for record in own if (_epoch(record) or 0) <= reached]
-    if spec.complete:
-        own = [record for record in own if _epoch(record) in (None, reached)]
+    records = [record for record in _records(spec) if _headers(record).get(_SINK, spec.name.encode()) == spec.name.encode()]
+    begin = round(since.timestamp() * 1000)
+    own = [record for record in records if record.timestamp()[1] >= begin and (_epoch(record) or 0) <= position]
+    before = [record for record in records if record.timestamp()[1] < begin]
+    if spec.complete and spec.key is None:
+        own = [record for record in own if _epoch(record) in (None, position)]
     own.sort(key=lambda record: _epoch(record) or 0)  # within an epoch a partition keeps its order
     told = [_told(record, spec, reader) for record in own]
-    if spec.append_only or (spec.complete and spec.key is None):
-        return Delivered(reached, [change.row for change in told], [], len(records) - len(own))
+    if spec.append_only or (spec.key is None and spec.complete):
+        return Delivered(position, [change.row for change in told], [], len(before))
+    if delivery_of(spec.options) == EXACTLY_ONCE and spec.key is not None:
+        rows, repeated = followed(reader, told, [_told(record, spec, reader) for record in before])
+        return Delivered(position, rows, repeated)
     rows, repeated = followed(reader, told)
-    return Delivered(reached, rows, repeated, len(records) - len(own))
+    return Delivered(position, rows, repeated, len(before))
 
 
 def _told(record: Message, spec: SinkSpec, reader: Reader) -> Told:
@@ -75,11 +81,6 @@ def _object(text: str) -> Mapping[str, Any]:
     return read if isinstance(read, dict) else {}
 
 
-def _of_this_life(record: Message, incarnation: str, since_ms: int) -> bool:
-    life = _headers(record).get(_LIFE)
-    return life.decode() == incarnation if life is not None else record.timestamp()[1] >= since_ms
-
-
 def _epoch(record: Message) -> int | None:
     found = _headers(record).get(_EPOCH, b"")
     return int(found) if found.isdigit() else None
@@ -95,7 +96,8 @@ def _records(spec: SinkSpec) -> Iterator[Message]:
     topic = spec.options["topic"]
     consumer = Consumer(
         {
-            **_login(spec),
+            **KafkaServer(spec).login,
+            "client.id": "penstock-verify",
             "group.id": f"penstock-verify-{uuid.uuid4().hex}",
             "isolation.level": "read_committed",
             "enable.auto.commit": False,
@@ -132,14 +134,3 @@ def _place(spec: SinkSpec) -> str:
 
 
 _HINT = "check that the broker runs and can be reached from here, and that this user may read the topic"
-
-
-def _login(spec: SinkSpec) -> dict[str, str | int | float | bool]:
-    options = spec.options
-    login: dict[str, str | int | float | bool] = {"bootstrap.servers": options["servers"], "log_level": 0, "client.id": "penstock-verify"}
-    if "tls_ca" in options:
-        login["ssl.ca.location"] = str(spec.folder / options["tls_ca"])
-    if "user" in options:
-        login |= {"sasl.mechanism": options.get("sasl", "PLAIN"), "sasl.username": options["user"], "sasl.password": options["password"]}
-    protocol = ("sasl_" if "user" in options else "") + ("ssl" if "tls_ca" in options else "plaintext")
-    return login | {"security.protocol": protocol}

@@ -7,13 +7,15 @@ positions  where it stands in its source
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from penstock.plan import terms
-from penstock.plan.nodes import Alias, Filter, Generate, Item, Join, Node, Project, Scan, Union, quoted
+from penstock.plan import scalar, terms
+from penstock.plan.nodes import Aggregate, Alias, Filter, Generate, Item, Join, Node, Order, Project, Scan, Union, quoted
 
 ORIGIN = "__origin"
+_POSITIONS_MAX = 5
 
 
 class Untraceable(Exception):
@@ -48,9 +50,12 @@ def traced_name(stream: str) -> str:
 
 
 def carried(node: Node, streams: Collection[str]) -> Carried:
-    """The plan, which has only row-wise work and joins, with the origins of its streams' rows kept."""
+    """The plan with the origins of its streams' rows kept; a group has those of its rows. Untraceable where they are lost."""
     match node:
         case Scan():
+            before = next((stream for stream in streams if node.name == traced_name(stream)), None)
+            if before is not None:  # the plan has been through here already
+                return Carried(node, (column_of(before),), {})
             if node.name not in streams:
                 return Carried(node, (), {node.name.lower(): ()})
             columns = (column_of(node.name),)
@@ -63,11 +68,13 @@ def carried(node: Node, streams: Collection[str]) -> Carried:
             if node.columns and isinstance(node.input, Join | Generate):
                 raise Untraceable("the columns of a join are renamed")
             return Carried(replace(node, input=inner.plan, columns=names), inner.columns, {node.name.lower(): inner.columns})
-        case Filter() | Generate():
+        case Filter() | Generate() | Order():
             inner = carried(node.input, streams)
             return replace(inner, plan=replace(node, input=inner.plan))
         case Project(input=input_) if input_ is not None:
             return _projected(node, carried(input_, streams))
+        case Aggregate():
+            return _grouped(node, carried(node.input, streams))
         case Join():
             return _joined(node, carried(node.left, streams), carried(node.right, streams))
         case Union():
@@ -79,10 +86,23 @@ def carried(node: Node, streams: Collection[str]) -> Carried:
 
 def _projected(node: Project, inner: Carried) -> Carried:
     """What no star of the list gives along is added to it."""
+    if any(scalar.has_window_function(item.text) for item in node.items):
+        raise Untraceable("a row depends on others")
     stars = [star for item in node.items if (star := terms.star(item)) is not None]
+    named = {item.name for item in node.items}
     given = {column for star in stars for column in (inner.columns if star.qualifier is None else inner.by_name.get(star.qualifier, ()))}
-    extra = tuple(Item(quoted(column), column) for column in inner.columns if column not in given)
+    extra = tuple(Item(quoted(column), column) for column in inner.columns if column not in given and column not in named)
     return Carried(replace(node, input=inner.plan, items=(*node.items, *extra)), inner.columns, {})
+
+
+def _grouped(node: Aggregate, inner: Carried) -> Carried:
+    if not inner.columns:
+        raise Untraceable("no stream is read below the groups")
+    column, origin = f"{ORIGIN}_of_group_{zlib.crc32(repr(node).encode())}", f"({inner.origin})"
+    newest = ", ".join(f"'{field}', max({origin}.{field})" for field in ("mark", "epoch"))
+    positions = f"slice(flatten(collect_list({origin}.positions)), 1, {_POSITIONS_MAX})"
+    items = (*node.items, Item(f"named_struct({newest}, 'positions', {positions})", column))
+    return Carried(replace(node, input=inner.plan, items=items), (column,), {})
 
 
 def _joined(node: Join, left: Carried, right: Carried) -> Carried:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from penstock.testing.verify.compare import Comparison
+from penstock.testing.verify.positions import Origin
 from penstock.testing.verify.rows import Row
 
 SHOWN_MAX = 10
@@ -29,7 +30,7 @@ class Verdict:
     late: int = 0
     earlier: int = 0
     behind: int = 0
-    origins: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    origins: Mapping[str, Origin] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     unread: str = ""
 
@@ -63,14 +64,16 @@ class Verdict:
 
     def _faults(self) -> Iterator[dict[str, object]]:
         for row in self.found.missing:
-            yield {"fault": "missing", "expected": row.text, "input": self._input(row)}
+            yield {"fault": "missing", "expected": row.text, **self._input(row)}
         for row in self.found.extra:
-            yield {"fault": "extra", "found": row.text, "place": row.place, "input": self._input(row)}
+            yield {"fault": "extra", "found": row.text, "place": row.place, **self._input(row)}
         for wanted, held in self.found.different:
-            yield {"fault": "different", "expected": wanted.text, "found": held.text, "place": held.place, "input": self._input(wanted)}
+            yield {"fault": "different", "expected": wanted.text, "found": held.text, "place": held.place, **self._input(wanted)}
 
-    def _input(self, row: Row) -> list[str]:
-        return list(self.origins.get(row.text, ()))
+    def _input(self, row: Row) -> dict[str, object]:
+        """The epoch and the input records behind a row, where they are known."""
+        origin = self.origins.get(row.text)
+        return {"epoch": row.epoch, "input": []} if origin is None else {"epoch": origin.epoch, "input": list(origin.places)}
 
     def in_words(self) -> list[str]:
         if self.unread:
@@ -84,14 +87,14 @@ class Verdict:
         if self.late:
             parts.append(f"{_count(self.late, 'late row')} accounted for")
         lines = [", ".join([head, *parts])]
-        for fault in self._faults():
-            if len(lines) > SHOWN_MAX:
-                lines.append(f"{'':>16}... and more; --json names the first {SHOWN_MAX}")
+        for number, fault in enumerate(self._faults()):
+            if number == SHOWN_MAX:
+                lines.append(f"{'':>16}... and more")
                 break
             lines.append(f"{'':>16}{_told(fault)}")
-            behind = fault["input"]
-            if isinstance(behind, list) and behind:
-                lines.append(f"{'':>16}  from {'; '.join(behind)}")
+            if fault["epoch"] is not None:
+                behind = fault["input"] if isinstance(fault["input"], list) else []
+                lines.append(f"{'':>16}           of epoch {fault['epoch']}{': ' if behind else ''}{'; '.join(behind)}")
         if self.behind:
             lines.append(f"{'':>16}the store is {_count(self.behind, 'epoch')} ahead: a run delivers the rest")
         if self.earlier:

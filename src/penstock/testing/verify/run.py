@@ -23,7 +23,7 @@ from penstock.testing.verify.consumed import Life, life_of
 from penstock.testing.verify.expected import Oracle
 from penstock.testing.verify.files import read_files
 from penstock.testing.verify.kafka import read_kafka
-from penstock.testing.verify.report import Verdict
+from penstock.testing.verify.report import SHOWN_MAX, Verdict
 from penstock.testing.verify.rows import Reader
 from penstock.testing.verify.tables import confirmed, read_postgres, read_store, store_snapshot
 from penstock.wiring import secrets
@@ -101,6 +101,7 @@ class _Place:
             self._member.append_only,
             self._member.view.emit is Emit.COMPLETE,
             self._app.declared.folder,
+            self._app.declared.name,
         )
         held = self._delivered(spec, reader)
         return self._judged(replace(verdict, epoch=held.epoch, behind=max(0, stored - held.epoch)), reader, held)
@@ -109,11 +110,11 @@ class _Place:
         life = self._life
         match spec.options["connector"]:
             case "files":
-                return read_files(spec, reader, life.incarnation)
+                return read_files(spec, reader, life.incarnation, life.since, lambda: self._confirmed(spec.name))
             case "postgres":
                 return read_postgres(spec, reader, life.incarnation, lambda: self._confirmed(spec.name))
             case _:
-                return read_kafka(spec, reader, life.incarnation, round(life.since.timestamp() * 1000), self._confirmed(spec.name))
+                return read_kafka(spec, reader, life.since, self._confirmed(spec.name))
 
     def _confirmed(self, sink: str) -> int:
         with store_snapshot(self._app.settings, self._app.state, self._app.secret) as fetch:
@@ -123,4 +124,16 @@ class _Place:
         expected = self._oracle.expected(self._life, self._member, held.epoch)
         found = compare(reader, expected.rows, held.rows)
         found = replace(found, extra=(*found.extra, *held.repeated))
-        return replace(verdict, found=found, earlier=held.earlier, late=expected.late, notes=(*verdict.notes, *expected.notes))
+        verdict = replace(verdict, found=found, earlier=held.earlier, late=expected.late, notes=(*verdict.notes, *expected.notes))
+        return verdict if found.equal else self._traced(verdict)
+
+    def _traced(self, verdict: Verdict) -> Verdict:
+        """The first faulty rows with the input behind them; where that cannot be told, all the input it may be."""
+        found = verdict.found
+        faulty = [*found.missing, *(wanted for wanted, _ in found.different), *found.extra]
+        lines = list(dict.fromkeys(row.text for row in faulty))[:SHOWN_MAX]
+        origins = self._oracle.origins(self._life, self._member, verdict.epoch, lines)
+        if origins:
+            return replace(verdict, origins=origins)
+        taken = "; ".join(f"{name} up to {self._life.span(name, max(verdict.epoch, 0)).end}" for name in dict.fromkeys(self._life.occurrences))
+        return replace(verdict, notes=(*verdict.notes, f"the input is somewhere in epochs 0 to {verdict.epoch}: {taken}"))

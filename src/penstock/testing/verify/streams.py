@@ -27,7 +27,7 @@ class Taken:
 
     def rows(self, stream: Stream) -> DataFrame:
         """The good rows; a record dated ahead is judged by the clock of the epoch that took it."""
-        return self._whole(stream, self._place(stream) if stream.event_time else None).drop("__position")
+        return self._whole(stream, self._place(stream) if stream.event_time else None).drop("__position", "__raw")
 
     def with_origins(self, stream: Stream) -> DataFrame:
         """The good rows, each with its origin."""
@@ -63,5 +63,6 @@ class Taken:
 
 
 def _with_origin(frame: DataFrame, stream: Stream, mark: str, epoch: str) -> DataFrame:
-    origin = f"named_struct('mark', timestamp_millis({mark}), 'epoch', CAST({epoch} AS BIGINT), 'positions', array(__position))"
+    position = "named_struct('at', __position, 'record', __raw)"
+    origin = f"named_struct('mark', timestamp_millis({mark}), 'epoch', CAST({epoch} AS BIGINT), 'positions', array({position}))"
     return frame.selectExpr(*(quote(name) for name in stream.schema.names), f"{origin} AS {quote(column_of(stream.name))}")

@@ -1,0 +1,40 @@
+"""The places of input records, in words: topic, partition and offset; file and line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from penstock.spark.deadletters import with_lines
+
+
+class Origin(NamedTuple):
+    """The newest epoch that took part in a row, and the first records behind it."""
+
+    epoch: int
+    places: tuple[str, ...]
+
+
+def origin_of(told: Any) -> Origin:
+    """From the column that came along with a row."""
+    return Origin(int(told.epoch), in_words([part.at for part in told.positions], [bytes(part.record or b"") for part in told.positions]))
+
+
+def in_words(positions: Sequence[str | None], records: Sequence[bytes]) -> tuple[str, ...]:
+    """Each position for people; of a file the line is looked up by the record."""
+    known = [(position, record) for position, record in zip(positions, records, strict=True) if position]
+    try:
+        told = with_lines([position for position, _ in known], [record for _, record in known])
+    except OSError:
+        told = [position for position, _ in known]
+    return tuple(dict.fromkeys(_words(json.loads(position)) for position in told))
+
+
+def _words(place: dict[str, Any]) -> str:
+    if "topic" in place:
+        return f"topic {place['topic']} partition {place['partition']} offset {place['offset']}"
+    if "file" in place:
+        line = place.get("line")
+        return str(place["file"]) + ("" if line is None else f" line {line}")
+    return ", ".join(f"{name} {value}" for name, value in place.items())
