@@ -20,7 +20,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from penstock.change import Epoch
 from penstock.errors import FencedError, SinkError
 from penstock.points import reach
-from penstock.sink.kafka_progress import PARTITIONS, PROGRESS, TOPIC_CONFIG, Progress, bounds, partition_of, read_progress, read_to
+from penstock.sink.kafka_progress import PARTITIONS, PROGRESS, TOPIC_CONFIG, Progress, bounds, partition_of, read_progress, read_to, sinks_known
 from penstock.sink.kafka_records import Record, Records
 from penstock.sink.kafka_server import BULK, PATIENCE_S, KafkaServer
 from penstock.sink.spec import SinkSpec
@@ -104,7 +104,7 @@ class TransactionalKafkaSink:
         _patiently(producer.commit_transaction)
 
     def _produce(self, producer: Producer, epoch: int, records: Sequence[Record]) -> None:
-        headers, topic, produce = Records.headers(epoch, self._name if self._records.tombstones else None), self._server.topic, producer.produce
+        headers, topic, produce = self._records.headers(epoch, owned=True), self._server.topic, producer.produce
         deadline = time.monotonic() + _TRANSACTION_S
         for key, value, op in records:
             while True:
@@ -121,11 +121,19 @@ class TransactionalKafkaSink:
 
     def _left_behind(self, records: Sequence[Record]) -> list[Record]:
         """Tombstones for the keys that this sink put into the topic in its last life and does not put now."""
+        known = sinks_known(self._server.login, self._partitions, _TRANSACTION_S + PATIENCE_S)
+        same = sorted(name for name in known if name != self._name and name.endswith(f".{self._spec.name}.{self._server.topic}"))
+        if same:
+            raise SinkError(
+                f"sink `{self._spec.name}`: view `{self._spec.view}` begins anew, but topic `{self._server.topic}` is also written by {same[0]},"
+                " whose keys cannot be told from its own",
+                hint="give the sink another name or another topic",
+            )
         alive: dict[bytes, bool] = {}
 
         def look(message: Message) -> None:
             key = message.key()
-            if isinstance(key, bytes) and ("penstock-sink", self._name.encode()) in (message.headers() or []):
+            if isinstance(key, bytes) and ("penstock-sink", self._spec.name.encode()) in (message.headers() or []):
                 alive[key] = message.value() is not None
 
         spans = bounds(self._server.login, self._server.topic, list(range(self._topic_partitions)))

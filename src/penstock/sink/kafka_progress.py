@@ -70,6 +70,18 @@ def read_progress(login: Config, sink: str, partitions: int, patience_s: float) 
     return None
 
 
+def sinks_known(login: Config, partitions: int, patience_s: float) -> set[str]:
+    """Every sink that has progress here."""
+    found: set[str] = set()
+
+    def look(message: Message) -> None:
+        key = message.key()
+        found.add(key.decode("utf-8", "replace") if isinstance(key, bytes) else str(key))
+
+    read_to(login, PROGRESS, bounds(login, PROGRESS, list(range(partitions))), look, patience_s)
+    return found
+
+
 def bounds(login: Config, topic: str, partitions: list[int]) -> dict[int, tuple[int, int]]:
     """The first offset and the end of each partition, open transactions included."""
     consumer = Consumer({**login, "group.id": "penstock", "isolation.level": "read_uncommitted"})

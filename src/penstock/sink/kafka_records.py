@@ -2,7 +2,7 @@
 
 A record's value is the row as JSON; its key the view's key, or the column named by `key`. A row taken back in a keyed view
 is a tombstone (no value); in a view without a key it is the row again, with the header `penstock-op` set to `-`. Every
-record carries `penstock-epoch`. The order of changes with the same key is kept.
+record carries `penstock-epoch`; those of a view that only adds rows no `penstock-op`. The order of changes with the same key is kept.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ class Records:
         gone = [Change("-", self._view_key(change.row), change.row) for change in epoch.changes if change.op == "-" and self.tombstones]
         return self.of([*gone, *(Change("+", self._view_key(row), row) for row in rows)])
 
-    @staticmethod
-    def headers(epoch: int, sink: str | None = None) -> dict[str, Headers]:
-        """By operation; `sink` says whose record it is."""
-        owner: Headers = [("penstock-sink", sink)] if sink else []
-        return {op: [("penstock-epoch", str(epoch)), ("penstock-op", op), *owner] for op in "+-"}
+    def headers(self, epoch: int, *, owned: bool = False) -> dict[str, Headers]:
+        """By operation; `owned` records of a keyed view say whose they are. Each header costs as much as half a record."""
+        owner: Headers = [("penstock-sink", self._spec.name)] if owned and self.tombstones else []
+        told = {"+": [], "-": []} if self._spec.append_only else {op: [("penstock-op", op)] for op in "+-"}
+        return {op: [("penstock-epoch", str(epoch)), *told[op], *owner] for op in "+-"}
 
     def _key(self, change: Change) -> str | None:
         if self._column is None:

@@ -19,8 +19,9 @@ Config = dict[str, str | int | float | bool]
 BULK: Config = {
     "acks": "all",
     "enable.idempotence": True,
-    "linger.ms": 20,
+    "linger.ms": 100,
     "compression.type": "lz4",
+    "delivery.report.only.error": True,
     "queue.buffering.max.messages": 500_000,
     "queue.buffering.max.kbytes": 262_144,
 }

@@ -28,7 +28,7 @@ class KafkaSink:
         self._failure: KafkaError | None = None
         self._heard, self._waiting = 0.0, 0
         self._server.make_topic(self._server.topic)
-        self._producer = Producer({**self._server.login, **BULK, "message.timeout.ms": 60_000, "delivery.report.only.error": True})
+        self._producer = Producer({**self._server.login, **BULK, "message.timeout.ms": 60_000})
 
     def position(self, incarnation: str) -> int | None:
         return None
@@ -57,7 +57,7 @@ class KafkaSink:
             raise self._server.error(self._failure)
 
     def _produce(self, epoch: int, records: Sequence[Record]) -> None:
-        headers, topic, produce, reported = Records.headers(epoch), self._server.topic, self._producer.produce, self._reported
+        headers, topic, produce, reported = self._records.headers(epoch), self._server.topic, self._producer.produce, self._reported
         for key, value, op in records:
             while True:
                 try:

@@ -6,7 +6,7 @@ Jobs write in parallel, each in its own transaction; the row lock of the fence k
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -62,6 +62,10 @@ class _PostgresSession:
         with self.connection.cursor() as cursor, cursor.copy(_marked(f"COPY {table} ({', '.join(columns)}) FROM STDIN")) as copy:
             for row in rows:
                 copy.write_row(row)
+
+    def load_texts(self, table: str, same: Mapping[str, str | int], column: str, texts: Sequence[str]) -> None:
+        first = tuple(same.values())
+        self.load(table, (*same, column), ((*first, text) for text in texts))
 
 
 class _PostgresDatabase:

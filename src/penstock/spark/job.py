@@ -135,11 +135,12 @@ class JobRun:
             table = (frame.groupBy().count() if self._recomputes else frame).toArrow()
             self._started.wait()
             self.rows_made += self._dead.collect(self._observed_plan(), number)
+            fresh = None
             try:
-                self._commit(table, number)
+                fresh = self._commit(table, number)
             except AlreadyCommitted:
                 log.info("epoch %d of %s is a replay of what is already stored", number, self.job.name)
-            self._outbox.deliver()
+            self._outbox.deliver(fresh)
             self._done = True
         except Exception as error:
             self.failure = error
@@ -155,7 +156,8 @@ class JobRun:
     def _recomputes(self) -> bool:
         return self.job.cut.strategy is Strategy.RECOMPUTE
 
-    def _commit(self, table: pa.Table, number: int) -> None:
+    def _commit(self, table: pa.Table, number: int) -> Epoch | None:
+        """Write the epoch to the store; what was logged of the owner, where the rows themselves are that."""
         first = self._position.epoch < 0 and number == 0
         owner = self.job.members[0]
         if not owner.stored:
@@ -168,6 +170,10 @@ class JobRun:
                 self._forget(writer)
             if owner.stored:
                 self._write(writer, whole if whole is not None else table, changed)
+        appended = owner.stored and not self._recomputes and owner.cut.upper is None and owner.cut.keys is None
+        if not appended or not self._outbox.delivers(owner.name):
+            return None
+        return Epoch(owner.name, self._life.name, number, [Change("+", None, row) for row in table["__row"].to_pylist()])
 
     def _forget(self, writer: EpochWriter) -> None:
         """A new incarnation begins: its rows replace those of the last one in this very epoch."""
@@ -209,7 +215,7 @@ class JobRun:
         """The streaming query's rows of this epoch, as they come: added, or put and removed by key."""
         lines: Sequence[str] = table["__row"].to_pylist()
         if member.cut.keys is None:
-            writer.append(name, lines, parts=table["__part"].to_pylist(), log=logged)
+            writer.append(name, lines, parts=table["__part"].to_pylist() if self._part_columns() else None, log=logged)
             return
         keys, keeps = table["__key"].to_pylist(), table["__keep"].to_pylist()
         pairs = [(key, row) for key, row, keep in zip(keys, lines, keeps, strict=True) if keep]

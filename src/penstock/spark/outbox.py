@@ -78,15 +78,23 @@ class Outbox:
             raise
         return Outlet(name, member, writer, position, delivery_of({key.lower(): value for key, value in options.items()}) == AT_MOST_ONCE)
 
-    def deliver(self) -> None:
-        """Bring every sink up to the newest epoch of its view; trim what all of them have."""
+    def deliver(self, fresh: Epoch | None = None) -> None:
+        """Bring every sink up to the newest epoch of its view; trim what all of them have.
+
+        `fresh` is an epoch that was logged just now: a sink that has all before it gets it without a second reading.
+        """
         for outlet in self._outlets:
-            if outlet.member.stored:
+            if fresh is not None and fresh.view == outlet.member.name and outlet.joined and outlet.position == fresh.epoch - 1:
+                self._give(outlet, fresh)
+            elif outlet.member.stored:
                 self._catch_up(outlet)
         for member in self._members:
             if member.stored:
                 positions = [outlet.position for outlet in self._outlets if outlet.member is member]
                 self._store.trim(member.name, self._keep_epochs, min(positions) + 1 if positions else 2**62)
+
+    def delivers(self, view: str) -> bool:
+        return any(outlet.member.name == view for outlet in self._outlets)
 
     def _catch_up(self, outlet: Outlet) -> None:
         if not outlet.joined:
