@@ -23,7 +23,12 @@ An error says what is wrong, where (file, line, the SQL underlined) and what to 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+# A password that is written where secret('name') should stand: in an option, or in an address.
+_WRITTEN = re.compile(r"""(?i)(?P<head>\b\w*(?:password|passwd|passwrd|secret|token)\w*\s*=\s*(?P<mark>['"]))(?P<value>.*?)(?P<tail>(?P=mark)|$)""")
+_IN_ADDRESS = re.compile(r"(?P<head>://[^\s:/@'\"]*:)(?P<value>[^\s/'\"]*)(?P<tail>@)")
 
 
 @dataclass(frozen=True)
@@ -149,12 +154,19 @@ EXIT_CODES: tuple[tuple[int, str], ...] = (
 )
 
 
+def masked(text: str) -> str:
+    """`text` with every password in it as stars, as many as it has letters."""
+    for pattern in (_WRITTEN, _IN_ADDRESS):
+        text = pattern.sub(lambda found: found["head"] + "*" * len(found["value"]) + found["tail"], text)
+    return text
+
+
 def underline(text: str, start: int, end: int, first_line: int = 1) -> str:
-    """The line of `text` that holds `start`, with its number, and carets under start..end."""
+    """The line of `text` that holds `start`, with its number, and carets under start..end; passwords are masked."""
     begin = text.rfind("\n", 0, start) + 1
     stop = text.find("\n", start)
     line = text[begin : stop if stop >= 0 else len(text)]
     number = first_line + text.count("\n", 0, start)
     prefix = f"{number:>5} | "
     width = max(1, min(end, begin + len(line)) - start)
-    return f"{prefix}{line}\n{' ' * (len(prefix) + start - begin)}{'^' * width}"
+    return f"{prefix}{masked(line)}\n{' ' * (len(prefix) + start - begin)}{'^' * width}"

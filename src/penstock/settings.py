@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from penstock.errors import OptionFault
+from penstock.errors import OptionFault, masked
 
 Value = str | int | float | bool
 
@@ -146,7 +146,7 @@ def _typed(name: str, value: object, origin: str) -> Value:
     except (KeyError, ValueError):
         pass
     wants = setting.wants or _TYPES[type(setting.default)]
-    raise OptionFault(f"{origin}: `{name}` wants {wants}, not {value!r}", hint=setting.help)
+    raise OptionFault(f"{origin}: `{name}` wants {wants}, not {masked(repr(value))}", hint=setting.help)
 
 
 _TYPES: Mapping[type, str] = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from penstock.engine import Engine, Runner
-from penstock.errors import AppFault, OptionFault
+from penstock.errors import AppFault, OptionFault, masked
 from penstock.plan.check import check, raise_first
 from penstock.plan.declare import Declared
 from penstock.plan.load import load
@@ -39,7 +39,7 @@ def open_app(
     folder = place if place.is_dir() else place.parent
     settings = load_settings(folder / "penstock.toml", overrides)
     declared = load(place)
-    findings = check(declared, check_source_options, check_sink_options)
+    findings = check(declared, check_source_options, check_sink_options, settings.text("trigger"))
     raise_first(findings)
     home = (state or Path(settings.text("state") or folder / ".penstock")).absolute()
     return Engine(declared, settings, home, findings, lambda: _runner(declared, settings, home, session))
@@ -61,7 +61,7 @@ def _store(settings: Settings, state: Path, secret: Callable[[str], str]) -> Sto
     if not address:
         return SqliteStore(state / "results.db")
     if not address.startswith(("postgres://", "postgresql://")):
-        raise OptionFault(f"`store` is {address!r}", hint="leave it empty for SQLite, or give postgres://user@host:port/database")
+        raise OptionFault(f"`store` is {masked(address)!r}", hint="leave it empty for SQLite, or give postgres://user@host:port/database")
     from penstock.sink.postgres_store import PostgresStore
 
     return PostgresStore.at(address, secret)

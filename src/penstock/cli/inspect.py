@@ -13,7 +13,7 @@ import typer
 
 from penstock.cli import logs, trouble
 from penstock.cli.options import App, Json, LogJson, Set, State, Verbose, opened, option, overrides
-from penstock.errors import AppFault, OptionFault, UserError, Where
+from penstock.errors import AppFault, OptionFault, UserError, Where, masked
 
 if TYPE_CHECKING:
     from penstock.plan.declare import Declared
@@ -54,9 +54,9 @@ def _found(app: Path, pairs: dict[str, str]) -> tuple[Declared, list[Finding]]:
     from penstock.sink.options import check_sink_options
     from penstock.source.options import check_source_options
 
-    load_settings((app if app.is_dir() else app.parent) / "penstock.toml", pairs)
+    settings = load_settings((app if app.is_dir() else app.parent) / "penstock.toml", pairs)
     declared = load(app)
-    return declared, [*check(declared, check_source_options, check_sink_options), *file_findings(declared)]
+    return declared, [*check(declared, check_source_options, check_sink_options, settings.text("trigger")), *file_findings(declared)]
 
 
 def _conclude(findings: list[Finding], counts: str, strict: bool) -> None:
@@ -166,6 +166,8 @@ def settings(
     width = max(len(setting.name) for setting in SETTINGS)
     for setting in SETTINGS:
         value = values[setting.name]
+        if isinstance(value, str):
+            value = masked(value)
         if json:
             typer.echo(jsonlib.dumps({"name": setting.name, "value": value, "default": setting.default, "help": setting.help}, ensure_ascii=False))
         else:

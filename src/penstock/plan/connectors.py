@@ -6,7 +6,7 @@ Only what the user gives becomes an option; defaults and checks belong to the co
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from penstock.errors import OptionFault
@@ -19,7 +19,7 @@ Value: TypeAlias = "str | int | float | bool | Secret | Sequence[str] | None"
 class Connector:
     """The options of one source or sink, spelt as in SQL."""
 
-    options: Mapping[str, str | Secret]
+    options: Mapping[str, str | Secret] = field(repr=False)
 
 
 def secret(name: str) -> Secret:

@@ -37,7 +37,7 @@ class Stream:
 
     name: str
     schema: Schema
-    options: Options
+    options: Options = field(repr=False)
     event_time: str | None = None
     lateness: str | None = None
     where: Where | None = field(default=None, compare=False)
@@ -49,7 +49,7 @@ class Table:
 
     name: str
     schema: Schema
-    options: Options
+    options: Options = field(repr=False)
     where: Where | None = field(default=None, compare=False)
 
 
@@ -76,7 +76,7 @@ class Sink:
 
     name: str
     view: str
-    options: Options
+    options: Options = field(repr=False)
     where: Where | None = field(default=None, compare=False)
 
 

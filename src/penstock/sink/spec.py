@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -20,7 +20,7 @@ class SinkSpec:
 
     name: str
     view: str
-    options: Mapping[str, str]
+    options: Mapping[str, str] = field(repr=False)
     schema: Schema
     key: tuple[str, ...] | None
     append_only: bool

@@ -8,7 +8,7 @@ chooses the connector.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -23,7 +23,7 @@ class SourceSpec:
     """What a connector is given: plain option values (secrets already read) and two folders."""
 
     name: str
-    options: Mapping[str, str]
+    options: Mapping[str, str] = field(repr=False)
     schema: Schema
     folder: Path
     state: Path
