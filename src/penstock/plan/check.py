@@ -15,7 +15,7 @@ from penstock.errors import UserError
 from penstock.eventtime import delay
 from penstock.plan.check_groups import misplaced_aggregates, ungrouped_columns
 from penstock.plan.check_names import expressions, unknown_columns, unknown_functions, unknown_shared
-from penstock.plan.check_options import option_findings
+from penstock.plan.check_options import option_findings, setting_findings
 from penstock.plan.check_state import state_findings
 from penstock.plan.check_types import impossible_equalities, impossible_sums, wrong_sides, wrong_windows
 from penstock.plan.declare import Declaration, Declared, Options, Sink, Stream, Table, View
@@ -44,11 +44,11 @@ _EXPRESSION_CHECKS = (
 )
 
 
-def check(declared: Declared, check_source: SourceCheck, check_sink: SinkCheck) -> list[Finding]:
+def check(declared: Declared, check_source: SourceCheck, check_sink: SinkCheck, trigger: str = "") -> list[Finding]:
     """Everything that is wrong or costly in an app.
 
     `check_source(kind, name, options, column_names)` and `check_sink(name, options, keyed)` raise OptionFault or
-    PromiseFault; `kind` is `stream` or `table`.
+    PromiseFault; `kind` is `stream` or `table`. `trigger` is the setting of that name.
     """
     names = Names(schemas(declared))
     found: dict[Finding, None] = {}
@@ -58,10 +58,11 @@ def check(declared: Declared, check_source: SourceCheck, check_sink: SinkCheck) 
             case Stream() | Table():
                 found.update(dict.fromkeys(_source(entry, check_source)))
             case View():
-                found.update(dict.fromkeys(_view(entry, declared, names)))
+                found.update(dict.fromkeys(_view(entry, declared, names, trigger)))
             case Sink():
                 found.update(dict.fromkeys(_sink(entry, declared, check_sink)))
     found.update(dict.fromkeys(_cycles(declared)))
+    found.update(dict.fromkeys(setting_findings(trigger)))
     return list(found)
 
 
@@ -152,7 +153,7 @@ def _event_time(stream: Stream) -> Iterator[Finding]:
             yield from_error(error, stream.where)
 
 
-def _view(view: View, declared: Declared, names: Names) -> Iterator[Finding]:
+def _view(view: View, declared: Declared, names: Names, trigger: str) -> Iterator[Finding]:
     yield from _unknown_relations(view, declared)
     yield from _forbidden(view)
     for expression in expressions(view.query, names):
@@ -163,7 +164,7 @@ def _view(view: View, declared: Declared, names: Names) -> Iterator[Finding]:
         yield from wrong_sides(view, node, names)
     yield from _result_names(view, names)
     yield from state_findings(view, declared, names)
-    yield from option_findings(view, declared)
+    yield from option_findings(view, declared, trigger)
 
 
 def _forbidden(view: View) -> Iterator[Finding]:

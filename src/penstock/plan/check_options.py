@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from penstock.errors import UserError
 from penstock.eventtime import interval
 from penstock.plan.cut import cut
-from penstock.plan.declare import Declared, View
+from penstock.plan.declare import Declared, Sink, View
 from penstock.plan.findings import ERROR, Finding
 from penstock.plan.resolve import closest
 
@@ -18,8 +18,21 @@ VIEW_OPTIONS = {
 }
 
 
-def option_findings(view: View, declared: Declared) -> Iterator[Finding]:
-    """Options that no view has, values that mean nothing, and a view without a store whose rows would have to be taken back."""
+# Triggers of Spark under which an epoch has no fixed range of input until it is over, and why that rules exactly-once out.
+_LOOSE = {
+    "real-time": "Spark logs what an epoch read only at its end, so after a crash the same epoch may hold other rows",
+    "continuous": "Spark does not say which rows belong to an epoch before they are delivered",
+    "async": "Spark logs progress behind the epochs, so after a crash the same epoch may hold other rows",
+}
+
+
+def option_findings(view: View, declared: Declared, trigger: str = "") -> Iterator[Finding]:
+    """Options that no view has, values that mean nothing, and a view without a store whose rows would have to be taken back.
+
+    `trigger` is the setting, which holds for views that say nothing of their own.
+    """
+    own = str(view.options.get("trigger") or "")
+    yield from _broken_promises(own or trigger, view, declared)
     for name, value in view.options.items():
         if name.startswith("__"):  # the engine's own notes
             continue
@@ -31,6 +44,27 @@ def option_findings(view: View, declared: Declared) -> Iterator[Finding]:
             yield Finding(ERROR, "OptionFault", f"view `{view.name}`: `{name}` cannot be '{value}'", view.where, hint=VIEW_OPTIONS[name])
     if not view.stored:
         yield from _unstored(view, declared)
+
+
+def setting_findings(trigger: str) -> Iterator[Finding]:
+    """A setting `trigger` that means nothing."""
+    if trigger and not _means_something("trigger", trigger):
+        yield Finding(ERROR, "OptionFault", f"the setting `trigger` cannot be '{trigger}'", None, hint=VIEW_OPTIONS["trigger"].split(";")[0])
+
+
+def _broken_promises(trigger: str, view: View, declared: Declared) -> Iterator[Finding]:
+    """Sinks of a view that cannot be exactly-once under its trigger."""
+    why = next((why for name, why in _LOOSE.items() if trigger.strip().lower().startswith(name)), None)
+    for sink in declared.sinks.values() if why is not None else ():
+        if sink.view.lower() == view.name.lower() and _exact(sink):
+            message = f"sink `{sink.name}` cannot be exactly-once with trigger = '{trigger}': {why}"
+            yield Finding(ERROR, "PromiseFault", message, sink.where, hint="let the view have trigger = '1 second', or none: as soon as possible")
+
+
+def _exact(sink: Sink) -> bool:
+    """Whether the sink promises exactly-once: because it says so, or by its connector's default."""
+    by_default = "exactly-once" if sink.options.get("connector") in ("postgres", "files") else None
+    return sink.options.get("delivery", by_default) == "exactly-once"
 
 
 def _means_something(name: str, value: str) -> bool:
