@@ -28,6 +28,7 @@ from penstock.spark import rows
 from penstock.spark.agreement import check_ledger
 from penstock.spark.checkpoint import read_epoch, source_order, span_of
 from penstock.spark.deadletters import DeadLetters
+from penstock.spark.epochlog import EpochLog
 from penstock.spark.frames import App
 from penstock.spark.lower import encoded, open_lower
 from penstock.spark.outbox import Outbox
@@ -47,6 +48,7 @@ class JobRun:
         self._spark, self._app, self.job, self._store, self._life = spark.newSession(), app, job, store, incarnation
         self._desk = spark.newSession()
         self._desk.conf.set("spark.sql.adaptive.enabled", "false")  # kept rows are few: planning again at each stage costs more than it saves
+        self._log = EpochLog(incarnation.checkpoint)
         self.failure: Exception | None = None
         self._stopping = threading.Event()
         self._started = threading.Event()
@@ -133,6 +135,8 @@ class JobRun:
         self._in_epoch = True
         try:
             table = (frame.groupBy().count() if self._recomputes else frame).toArrow()
+            if self.job.cut.watermarked:
+                self._log.keep(number)
             self._started.wait()
             self.rows_made += self._dead.collect(self._observed_plan(), number)
             fresh = None

@@ -15,6 +15,7 @@ from penstock.plan.nodes import Scan, walk
 from penstock.share.jobs import Job
 from penstock.source import Span
 from penstock.spark.checkpoint import LoggedEpoch, last_epoch, read_epoch, source_order
+from penstock.spark.epochlog import kept_epochs
 
 _NEVER_RAN = "run the app first: `penstock run APP --drain`"
 
@@ -38,20 +39,23 @@ class Life:
         """The place of a stream among the sources of the offset log."""
         return source_order(list(self.occurrences), sources).index(stream)
 
-    def span(self, stream: str, epoch: int, after: int = -1) -> Span:
-        """What was taken of a stream by the epochs later than `after` up to `epoch`."""
-        end = read_epoch(self.checkpoint, epoch)
+    def span(self, stream: str, end: LoggedEpoch, after: LoggedEpoch | None = None) -> Span:
+        """What was taken of a stream by the epochs later than `after` up to `end`."""
         source = self.source(stream, len(end.ends))
-        start = None if after < 0 else read_epoch(self.checkpoint, after).ends[source]
-        return Span(start, end.ends[source], self.checkpoint / "sources" / str(source))
+        return Span(None if after is None else after.ends[source], end.ends[source], self.checkpoint / "sources" / str(source))
 
     def logged(self, epoch: int) -> list[LoggedEpoch]:
-        """The offset log up to `epoch`, as far back as it is kept, without a gap."""
-        found: list[LoggedEpoch] = []
-        while epoch >= 0 and (self.checkpoint / "offsets" / str(epoch)).exists():
-            found.append(read_epoch(self.checkpoint, epoch))
-            epoch -= 1
+        """What the epochs up to `epoch` took, as far back as it is kept without a gap."""
+        kept = kept_epochs(self.checkpoint)
+        found = [self._entry(epoch, kept) or read_epoch(self.checkpoint, epoch)]
+        while found[-1].epoch > 0 and (before := self._entry(found[-1].epoch - 1, kept)) is not None:
+            found.append(before)
         return found[::-1]
+
+    def _entry(self, epoch: int, kept: Mapping[int, LoggedEpoch]) -> LoggedEpoch | None:
+        if (self.checkpoint / "offsets" / str(epoch)).exists():
+            return read_epoch(self.checkpoint, epoch)
+        return kept.get(epoch)
 
 
 def life_of(job: Job, declared: Declared, state: Path) -> Life:

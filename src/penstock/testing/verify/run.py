@@ -135,5 +135,6 @@ class _Place:
         origins = self._oracle.origins(self._life, self._member, verdict.epoch, lines)
         if origins:
             return replace(verdict, origins=origins)
-        taken = "; ".join(f"{name} up to {self._life.span(name, max(verdict.epoch, 0)).end}" for name in dict.fromkeys(self._life.occurrences))
+        end = self._life.logged(max(verdict.epoch, 0))[-1]
+        taken = "; ".join(f"{name} up to {self._life.span(name, end).end}" for name in dict.fromkeys(self._life.occurrences))
         return replace(verdict, notes=(*verdict.notes, f"the input is somewhere in epochs 0 to {verdict.epoch}: {taken}"))

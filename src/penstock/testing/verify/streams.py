@@ -47,13 +47,13 @@ class Taken:
     def _whole(self, stream: Stream, place: str | None) -> DataFrame:
         clocks = [epoch.time_ms for epoch in self.logged]
         clock = str(clocks[-1]) if place is None else of_each(clocks, place)
-        span = self.life.span(stream.name, self.logged[-1].epoch)
+        span = self.life.span(stream.name, self.logged[-1])
         return traced(self.spark, self.app, stream, span, now=f"timestamp_millis({clock})")
 
     def _by_itself(self, stream: Stream, number: int) -> DataFrame:
         """One epoch's rows, for a source whose positions do not tell the epoch; the first told has all that went before."""
         epoch = self.logged[number]
-        span = self.life.span(stream.name, epoch.epoch, after=epoch.epoch - 1 if number else -1)
+        span = self.life.span(stream.name, epoch, after=self.logged[number - 1] if number else None)
         frame = traced(self.spark, self.app, stream, span, now=f"timestamp_millis({epoch.time_ms})")
         return _with_origin(frame, stream, str(self._late_marks()[number]), str(epoch.epoch))
 
