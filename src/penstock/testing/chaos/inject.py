@@ -120,7 +120,7 @@ def kill_at(run: Run, step: Step) -> str:
 
 def arming(step: Step) -> str:
     """The point and the time it is reached at which the driver dies."""
-    return f"{step.fault.name.removeprefix(KILL_AT)}:{1 + step.choice % 4}"
+    return f"{step.fault.name.removeprefix(KILL_AT)}:{1 + step.choice % 3}"
 
 
 def zombie(run: Run, step: Step) -> str:

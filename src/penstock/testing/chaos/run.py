@@ -75,8 +75,10 @@ class Run:
         return self.feeder
 
     def healed(self) -> None:
-        """From this moment on nothing keeps the app from going on: recovery is counted from here."""
-        self._healed = (time.monotonic(), self.mark())
+        """From this moment on nothing keeps the app from going on: recovery is counted from here, and from what is there by now."""
+        now = time.monotonic()
+        self.reader.look()
+        self._healed = (now, self.mark())
 
     def mark(self) -> dict[str, int]:
         """How far every job is."""
@@ -89,6 +91,7 @@ class Run:
 
     def await_progress(self, seconds: float, otherwise: str) -> None:
         """Until every job has a new epoch; NotSurvived, in these words, when that does not come."""
+        self.reader.look()
         mark, deadline = self.mark(), time.monotonic() + seconds
         while not self.all_past(mark):
             if self.driver.code is not None:

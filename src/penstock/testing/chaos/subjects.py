@@ -38,7 +38,7 @@ QUICK: Mapping[str, str] = {
     "driver_memory": "1g",
     "fast_start": "true",
     "shuffle_partitions": "2",
-    "trigger": "2 seconds",
+    "trigger": "1 second",
     "restarts_max": "30",
     "restart_backoff_s": "0.5",
 }
