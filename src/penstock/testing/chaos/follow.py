@@ -13,6 +13,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 
 from penstock.change import Change
 
@@ -74,6 +75,7 @@ def _number(value: str) -> Hashable:
         return value
 
 
+@lru_cache(maxsize=200_000)
 def row(line: str) -> Hashable:
     """A row's canonical form from its JSON."""
     return canonical(json.loads(line))

@@ -17,8 +17,9 @@ ALWAYS = (
 )
 _HEADLINE = re.compile(
     r"^(?:Caused by: |Exception in thread \"[^\"]*\" )?[\w.$]*(?:Exception|Error)\b[:\s]"
-    r"|^\S+ ERROR |^[\d:]+ error |^error: |internal error|^Traceback "
+    r"|^\S+ ERROR |^[\d:]+ error |^error: |internal error"
 )
+_BEGINS = re.compile(r"\{|\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d |error: |internal error")
 _SHOWN = 10
 
 
@@ -50,16 +51,23 @@ def known_by(faults: Iterable[Fault]) -> re.Pattern[str]:
 
 
 def unexplained(lines: Sequence[str], known: re.Pattern[str]) -> list[str]:
-    """The headlines of failures that `known` does not match; a cause that is known explains those above it."""
+    """The headlines of failures that `known` does not match. A record is one with all that follows it: a known cause explains it."""
     found: list[str] = []
-    for number, line in enumerate(lines):
-        said = _said(line)
-        if said is None or known.search(said):
-            continue
-        causes = [text for text in lines[number + 1 : number + 200] if text.startswith("Caused by: ")]
-        if not any(known.search(cause) for cause in causes):
-            found.append(said[:300])
+    for record in _records(lines):
+        said = [text for line in record if (text := _said(line)) is not None]
+        if said and not any(known.search(text) for text in [*said, *(line for line in record if line[:1].strip())]):
+            found.append(said[0][:300])
     return list(dict.fromkeys(found))
+
+
+def _records(lines: Sequence[str]) -> list[list[str]]:
+    """Lines by the record that they belong to; stack traces and causes belong to the one before."""
+    found: list[list[str]] = []
+    for line in lines:
+        if not found or _BEGINS.match(line):
+            found.append([])
+        found[-1].append(line)
+    return found
 
 
 def _said(line: str) -> str | None:

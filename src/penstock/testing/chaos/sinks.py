@@ -170,8 +170,8 @@ class PostgresPlace:
                 sql.SQL("SELECT epoch FROM {} WHERE sink = %s AND target = %s").format(self._ledger), (self._sink, self._table)
             ).fetchone()
             if ledger is not None:
-                rows = connection.execute(sql.SQL("SELECT to_jsonb(t) FROM {} t").format(self._target)).fetchall()
-                self._found = int(ledger[0]), [canonical(line) for (line,) in rows]
+                rows = connection.execute(sql.SQL("SELECT to_jsonb(t)::text FROM {} t").format(self._target)).fetchall()
+                self._found = int(ledger[0]), [row(line) for (line,) in rows]
 
     def judge(self) -> None:
         if self._found is not None:
