@@ -16,6 +16,7 @@ from penstock.errors import FencedError, SinkError
 from penstock.sink import kafka_exact
 from penstock.sink.delivery import SinkWriter, open_sink
 from penstock.sink.kafka_progress import PROGRESS, bounds, read_to
+from penstock.testing.postgres import TemporaryPostgres
 
 Opener = Callable[..., SinkWriter]
 COLUMNS = "k string, n int"
@@ -186,6 +187,36 @@ def test_a_damaged_progress_record_is_named(opened: Opener, kafka: str) -> None:
     producer.flush(30)
     with pytest.raises(SinkError, match=rf"offset \d+ of partition \d+ of topic {PROGRESS} cannot be read"):
         opened().position("one")
+
+
+@pytest.mark.parametrize("point", ["sink.mid-rows", "sink.before-commit"])
+def test_a_driver_frozen_in_its_transaction_is_replaced_and_then_fenced(
+    postgres_server: TemporaryPostgres, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str
+) -> None:
+    """It holds the ledger's row, and would for ever."""
+    from penstock.sink import postgres_sink, postgres_table
+
+    options = {name: str(value) for name, value in {"connector": "postgres", "table": "t", **postgres_server.parameters(database)}.items()}
+    zombie, heir = (open_sink("s", "v", options, COLUMNS, None, append_only=True, complete=False, folder=tmp_path) for _ in range(2))
+    zombie.position("one")
+    zombie.deliver(epoch(0, [added("a", 1)]))
+
+    def taken_over(name: str) -> None:
+        if name == point:
+            monkeypatch.undo()
+            assert heir.position("one") == 0
+
+    monkeypatch.setattr(postgres_sink, "reach", taken_over)
+    monkeypatch.setattr(postgres_table, "reach", taken_over)
+    with pytest.raises(SinkError):
+        zombie.deliver(epoch(1, [added("b", 2)]))
+    heir.deliver(epoch(1, [added("b", 2)]))
+    with pytest.raises(FencedError):
+        zombie.deliver(epoch(1, [added("b", 2)]))
+    with postgres_server.connect(database) as connection:
+        assert connection.execute("SELECT n FROM t ORDER BY n").fetchall() == [(1,), (2,)]
+    zombie.close()
+    heir.close()
 
 
 @pytest.fixture

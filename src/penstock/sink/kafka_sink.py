@@ -28,7 +28,7 @@ class KafkaSink:
         self._failure: KafkaError | None = None
         self._heard, self._waiting = 0.0, 0
         self._server.make_topic(self._server.topic)
-        self._producer = Producer({**self._server.login, **BULK, "message.timeout.ms": 60_000})
+        self._producer = Producer({**self._server.login, **BULK, "message.timeout.ms": 60_000, "on_delivery": self._reported})
 
     def position(self, incarnation: str) -> int | None:
         return None
@@ -57,11 +57,11 @@ class KafkaSink:
             raise self._server.error(self._failure)
 
     def _produce(self, epoch: int, records: Sequence[Record]) -> None:
-        headers, topic, produce, reported = self._records.headers(epoch), self._server.topic, self._producer.produce, self._reported
+        headers, topic, produce = self._records.headers(epoch), self._server.topic, self._producer.produce
         for key, value, op in records:
             while True:
                 try:
-                    produce(topic, value=value, key=key, headers=headers[op], on_delivery=reported)
+                    produce(topic, value=value, key=key, headers=headers[op])
                     break
                 except BufferError:
                     self._producer.poll(0.1)

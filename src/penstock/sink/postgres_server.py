@@ -55,8 +55,11 @@ class PostgresServer:
     def __str__(self) -> str:
         return f"{self.user}@{self.host}:{self.port}/{self.database}"
 
-    def connect(self) -> Connection:
-        """A new connection in autocommit mode, its clock in UTC; SinkError within 10 s when there is none to be had."""
+    def connect(self, application: str = "penstock") -> Connection:
+        """A new connection in autocommit mode, its clock in UTC; SinkError within 10 s when there is none to be had.
+
+        `application` is what the server calls it, cut to the 63 bytes that it keeps.
+        """
         try:
             return psycopg.connect(
                 host=self.host,
@@ -66,7 +69,7 @@ class PostgresServer:
                 password=self.password or None,
                 sslmode=self.sslmode,
                 connect_timeout=10,
-                application_name="penstock",
+                application_name=application.encode()[:63].decode("utf-8", "ignore"),
                 options="-c timezone=UTC -c client_min_messages=warning",
                 autocommit=True,
             )

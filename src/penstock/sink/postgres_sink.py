@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from psycopg import sql
+from psycopg.errors import LockNotAvailable
 
 from penstock.change import Epoch
 from penstock.errors import FencedError, SinkError
@@ -26,6 +27,8 @@ _LEDGER = (
 )
 _ONE_AT_A_TIME = 0x70656E74  # an advisory lock: CREATE TABLE IF NOT EXISTS fails when two sinks do it in the same moment
 
+_LOCK_PATIENCE = "5s"
+
 
 class PostgresSink:
     """One connection, one transaction per epoch."""
@@ -38,12 +41,23 @@ class PostgresSink:
         self._ledger = sql.Identifier(schema, "penstock_epochs") if schema else sql.Identifier("penstock_epochs")
         self._ledgered = delivery_of(spec.options) == EXACTLY_ONCE
         self.ledger = f"the row of sink `{spec.name}` and target `{self._table}` in table {self._ledger.as_string()} of {self._server}"
+        self._application = f"penstock {spec.name} to {self._table}"
         self._fence: int | None = None
         self._open: Connection | None = None
         self._target: Target | None = None
 
     def position(self, incarnation: str) -> int | None:
+        try:
+            return self._taken_over(incarnation)
+        except SinkError as error:
+            if not isinstance(error.__cause__, LockNotAvailable):
+                raise
+            self._end_others()
+            return self._taken_over(incarnation)
+
+    def _taken_over(self, incarnation: str) -> int | None:
         with self._transaction() as connection:
+            connection.execute(sql.SQL("SET LOCAL lock_timeout = {}").format(_LOCK_PATIENCE))
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (_ONE_AT_A_TIME,))
             target = self._prepared(connection)
             if not self._ledgered:
@@ -67,6 +81,15 @@ class PostgresSink:
                     hint="restore the table, or let the view begin anew with an empty state folder",
                 )
             return int(epoch)
+
+    def _end_others(self) -> None:
+        """A driver that was frozen in its transaction holds the ledger's row for ever: the server ends its session, and so the transaction."""
+        with self._server.reported(f"sink `{self._spec.name}`: taking over table {self._table}"), self._server.connect() as connection:
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = %s AND datname = current_database()"
+                " AND usename = current_user",
+                (self._application.encode()[:63].decode("utf-8", "ignore"),),
+            )
 
     def deliver(self, epoch: Epoch) -> None:
         self._write(epoch, lambda connection, target: target.put(connection, epoch.changes))
@@ -134,7 +157,7 @@ class PostgresSink:
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:
         if self._open is None or self._open.closed:
-            self._open = self._server.connect()
+            self._open = self._server.connect(self._application)
         known = self._target
         try:
             with self._server.reported(f"sink `{self._spec.name}`: writing to table {self._table}"), self._open.transaction():
