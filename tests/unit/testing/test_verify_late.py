@@ -8,7 +8,7 @@ from penstock.plan.cut import meaning
 from penstock.plan.load import load
 from penstock.plan.nodes import names_read
 from penstock.plan.text import sql
-from penstock.testing.verify.late import closed_at, judged
+from penstock.testing.verify.late import closed_at, held_back_ms, judged
 from penstock.testing.verify.origin import Untraceable, carried
 
 STREAMS = """
@@ -27,7 +27,7 @@ def judged_sql(tmp_path: Path, query: str, *, on_close: bool = False) -> str:
 def test_a_window_takes_only_rows_that_came_before_it_closed(tmp_path: Path) -> None:
     text = judged_sql(tmp_path, "SELECT window, count(*) AS n FROM sales WHERE id > 0 GROUP BY window(at, '1 minute')")
     assert "`__traced_sales` AS `sales` LATERAL VIEW explode(filter(" in text
-    assert "__w.end > `__origin_sales`.mark" in text
+    assert "__w.end > (`__origin_sales`).mark" in text
     assert text.index("LATERAL VIEW") < text.index("WHERE id > 0") < text.index("GROUP BY window")
 
 
@@ -38,7 +38,7 @@ def test_the_origin_passes_through_projections_joins_and_unions(tmp_path: Path) 
         " JOIN items USING (item) GROUP BY window(u.t, '1 minute', '20 seconds'), kind",
     )
     assert text.count("AS `__origin_of_union`") == 2
-    assert "`__origin_of_union`.mark" in text
+    assert "(`__origin_of_union`).mark" in text
 
 
 def test_a_window_over_another_time_drops_nothing(tmp_path: Path) -> None:
@@ -80,3 +80,16 @@ def test_groups_carry_the_origins_of_their_rows_and_ranks_do_not(tmp_path: Path)
     assert "collect_list" in sql(found.plan)
     with pytest.raises(Untraceable):
         carried(declared.views["r"].query, declared.streams)
+
+
+def test_a_bounded_join_holds_the_watermark_back_by_its_longest_span(tmp_path: Path) -> None:
+    def held_back(bound: str) -> int:
+        query = f"SELECT s.id FROM sales s JOIN returns r ON s.id = r.sale AND {bound}"
+        (tmp_path / "app.sql").write_text(f"{STREAMS} CREATE MATERIALIZED VIEW v AS {query};", encoding="utf-8")
+        declared = load(tmp_path)
+        return held_back_ms(declared.views["v"].query, declared.streams)
+
+    assert held_back("r.back BETWEEN s.at AND s.at + INTERVAL 1 MINUTE") == 60_001
+    assert held_back("r.back > s.at AND r.back < s.at + INTERVAL '90' SECONDS") == 90_000
+    assert held_back("r.back >= s.at - INTERVAL 5 SECONDS AND r.back <= s.at + interval '1 hour'") == 3_600_001
+    assert held_back("s.item = 'tea'") == 0

@@ -6,6 +6,7 @@ An epoch's place in the log counts from 0; what was taken by epochs that the log
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from penstock.source.filelog import entry_of, logged_files
@@ -13,21 +14,36 @@ from penstock.source.files import urlparse_path
 from penstock.spark.checkpoint import LoggedEpoch
 from penstock.testing.verify.consumed import Life
 
+_FILES_SEARCHED_MAX = 500  # Spark searches a map from its beginning, for every row
+
 
 def place_of(connector: str, life: Life, stream: str, logged: Sequence[LoggedEpoch]) -> str | None:
-    """An expression for the place of the record's epoch; None for a source whose positions do not tell it."""
-    source = life.source(stream, len(logged[0].ends))
-    ends = [epoch.ends[source] for epoch in logged]
+    """An expression for the place of the record's epoch; None for a source whose positions do not tell it, or tell it only by a long search."""
     if connector == "kafka":
-        return _kafka_place(ends)
+        return _kafka_place(_ends(life, stream, logged))
     if connector == "files":
-        return _file_place(life, source, ends)
+        places = file_places(life, stream, logged)
+        found = f"element_at({_constant(places, 'map<string, int>')}, get_json_object(__position, '$.file'))"
+        return found if len(places) <= _FILES_SEARCHED_MAX else None
     return None
+
+
+def file_places(life: Life, stream: str, logged: Sequence[LoggedEpoch]) -> dict[str, int]:
+    """By the file, as a position names it: the place of the first epoch whose end reaches the entry of the source's log that took it."""
+    reached = [-1 if (entry := entry_of(end)) is None else entry for end in _ends(life, stream, logged)]
+    source = life.source(stream, len(logged[0].ends))
+    placed = ((file.path, bisect_left(reached, file.entry)) for file in logged_files(life.checkpoint / "sources" / str(source)))
+    return {"/" + urlparse_path(path).lstrip("/"): place for path, place in placed if place < len(reached)}
+
+
+def _ends(life: Life, stream: str, logged: Sequence[LoggedEpoch]) -> list[str | None]:
+    source = life.source(stream, len(logged[0].ends))
+    return [epoch.ends[source] for epoch in logged]
 
 
 def of_each(values: Sequence[int], place: str) -> str:
     """The value of the epoch in that place."""
-    return f"element_at({_constant(list(values), 'array<bigint>')}, 1 + {place})"
+    return f"element_at({_constant(list(values), 'array<bigint>')}, CAST(1 + {place} AS INT))"
 
 
 def _kafka_place(ends: Sequence[str | None]) -> str:
@@ -41,22 +57,6 @@ def _kafka_place(ends: Sequence[str | None]) -> str:
     ends_of = f"element_at({_constant(bounds, 'map<string, array<bigint>>')}, get_json_object(__position, '$.partition'))"
     behind = f"size(filter({ends_of}, __e -> __e <= CAST(get_json_object(__position, '$.offset') AS BIGINT)))"
     return f"least({behind}, {len(ends) - 1})"
-
-
-def _file_place(life: Life, source: int, ends: Sequence[str | None]) -> str:
-    """By the file: the first epoch whose end reaches the entry of the source's log that took it."""
-    reached = [-1 if (entry := entry_of(end)) is None else entry for end in ends]
-    taken: dict[str, int] = {}
-    for file in logged_files(life.checkpoint / "sources" / str(source)):
-        place = next((place for place, entry in enumerate(reached) if entry >= file.entry), None)
-        if place is not None:
-            taken[_path(file.path)] = place
-    return f"element_at({_constant(taken, 'map<string, int>')}, get_json_object(__position, '$.file'))"
-
-
-def _path(name: str) -> str:
-    """A file as a position names it."""
-    return "/" + urlparse_path(name).lstrip("/")
 
 
 def _constant(value: object, kind: str) -> str:

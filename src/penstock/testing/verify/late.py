@@ -6,6 +6,7 @@ join whose own time is at or before it is dropped. So a row may be late for some
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -19,6 +20,9 @@ from penstock.plan.shape import Shapes, window_of
 from penstock.testing.verify.origin import Untraceable, carried, column_of, traced_name
 
 _WINDOW = "window"
+_UNIT = r"(?:year|month|week|day|hour|minute|second|millisecond|microsecond)s?(?:\s+to\s+\w+)?"
+_INTERVAL = re.compile(rf"(?i)\binterval\s+(?:'[^']*'|\d+)(?:\s+{_UNIT})?")
+_NOT_STRICT = re.compile(r"(?i)<=|>=|\bbetween\b")
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ def judged(plan: Node, streams: Mapping[str, Stream], *, on_close: bool) -> Judg
 
     def leave_out(node: Node) -> Node:
         if isinstance(node, Aggregate) and _closes(node, shapes, timed, on_close):
-            without, count = _without_late(node, tuple(streams))
+            without, count = _without_late(node, streams)
             counts.append(count)
             return without
         return rebuild(node, leave_out)
@@ -57,9 +61,29 @@ def closed_at(plan: Node, streams: Mapping[str, Stream], mark_ms: int) -> Node:
     marks = {sub for name in streams for sub in _asked(streams[name])}
 
     def fixed(node: Node) -> Node:
-        return Project(None, (Item(f"timestamp_millis({mark_ms}L)", "watermark"),)) if node in marks else rebuild(node, fixed)
+        node = rebuild(node, fixed)
+        if not isinstance(node, Aggregate) or not marks & set(node.subs):
+            return node
+        mark = Project(None, (Item(f"timestamp_millis({max(0, mark_ms - held_back_ms(node.input, streams))}L)", "watermark"),))
+        return replace(node, subs=tuple(mark if sub in marks else sub for sub in node.subs))
 
     return fixed(plan)
+
+
+def held_back_ms(node: Node, streams: Mapping[str, Stream]) -> int:
+    """By how much a join of streams that is bounded by time holds the watermark back for what stands above it.
+
+    It can still give out rows as old as the longest span of its bounds; a bound that may be met exactly counts one millisecond more.
+    """
+    if not Shapes(lambda name: name in streams).stream_join(node):
+        return 0
+    times = {stream.event_time.lower() for stream in streams.values() if stream.event_time}
+    conditions = [part.on for part in walk(node) if isinstance(part, Join) and part.on]
+    conditions += [part.condition for part in walk(node) if isinstance(part, Filter)]
+    bounds = [text for condition in conditions for text in terms.conjuncts(condition) if terms.bounds_time(text, times)]
+    spans = [delay(found[0]) // 1000 for text in bounds for found in _INTERVAL.finditer(text)]
+    exact = any(_NOT_STRICT.search(text) for text in bounds)
+    return max(spans, default=0) + exact if bounds else 0
 
 
 def _asked(stream: Stream) -> tuple[Node, ...]:
@@ -100,14 +124,16 @@ def _is_event_time(node: Node, name: str, streams: Mapping[str, Stream]) -> bool
             return False
 
 
-def _without_late(node: Aggregate, streams: tuple[str, ...]) -> tuple[Node, Node]:
+def _without_late(node: Aggregate, streams: Mapping[str, Stream]) -> tuple[Node, Node]:
     """The aggregate over rows that were in time, and a count of those that were not."""
     window = window_of(node)
     assert window is not None
     inner = carried(node.input, streams)
-    mark = f"{inner.origin}.mark" if len(inner.columns) == 1 else f"({inner.origin}).mark"
     if not inner.columns:
         raise Untraceable("no stream is read below the window")
+    mark, held_back = f"({inner.origin}).mark", held_back_ms(node.input, streams)
+    if held_back:
+        mark = f"timestampadd(MILLISECOND, -{held_back}L, {mark})"
     if window.kind == "session":
         end = f"timestampadd(MICROSECOND, {_micros(window.size)}L, {window.time})"
         return replace(node, input=Filter(inner.plan, f"{end} > {mark}")), _counted(Filter(inner.plan, f"{end} <= {mark}"))

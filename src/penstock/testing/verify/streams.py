@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import reduce
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from penstock.plan.declare import Stream
 from penstock.schema import quote
 from penstock.spark.checkpoint import LoggedEpoch
 from penstock.spark.frames import App, traced
 from penstock.testing.verify.consumed import Life
-from penstock.testing.verify.epochs import of_each, place_of
+from penstock.testing.verify.epochs import file_places, of_each, place_of
 from penstock.testing.verify.origin import column_of
 
 
@@ -32,17 +34,22 @@ class Taken:
     def with_origins(self, stream: Stream) -> DataFrame:
         """The good rows, each with its origin."""
         place = self._place(stream)
-        if place is not None:
-            frame = self._whole(stream, place)
-            mark, epoch = of_each(self._late_marks(), place), of_each([epoch.epoch for epoch in self.logged], place)
-            return _with_origin(frame, stream, mark, epoch)
-        return reduce(DataFrame.unionAll, [self._by_itself(stream, number) for number in range(len(self.logged))])
+        frame = self._whole(stream, place)
+        if place is None and _kind(stream) == "files":
+            frame, place = self._by_file(frame, stream), "__place"
+        if place is None:
+            return reduce(DataFrame.unionAll, [self._by_itself(stream, number) for number in range(len(self.logged))])
+        mark, epoch = of_each(self._late_marks(), place), of_each([epoch.epoch for epoch in self.logged], place)
+        return _with_origin(frame, stream, mark, epoch)
 
     def _place(self, stream: Stream) -> str | None:
-        kind = str(stream.options.get("connector"))
-        if kind == "files" and str(stream.options.get("tail", "false")).lower() == "true":
-            kind = "tail"
-        return place_of(kind, self.life, stream.name, self.logged)
+        return place_of(_kind(stream), self.life, stream.name, self.logged)
+
+    def _by_file(self, frame: DataFrame, stream: Stream) -> DataFrame:
+        """With `__place`, for folders of so many files that they are joined rather than searched."""
+        places = file_places(self.life, stream.name, self.logged)
+        files = self.spark.createDataFrame(pa.table({"__file": list(places), "__place": list(places.values())}))
+        return frame.withColumn("__file", F.get_json_object("__position", "$.file")).join(F.broadcast(files), "__file", "left")
 
     def _whole(self, stream: Stream, place: str | None) -> DataFrame:
         clocks = [epoch.time_ms for epoch in self.logged]
@@ -60,6 +67,11 @@ class Taken:
     def _late_marks(self) -> list[int]:
         """By which watermark each epoch judged its rows: that of the one before."""
         return [0, *(epoch.watermark_ms for epoch in self.logged[:-1])]
+
+
+def _kind(stream: Stream) -> str:
+    followed = str(stream.options.get("tail", "false")).lower() == "true"
+    return "tail" if followed else str(stream.options.get("connector"))
 
 
 def _with_origin(frame: DataFrame, stream: Stream, mark: str, epoch: str) -> DataFrame:
