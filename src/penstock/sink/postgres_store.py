@@ -25,6 +25,10 @@ _TYPES = {"serial": "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "integer"
 _ONE_AT_A_TIME = 0x70656E73  # an advisory lock: two processes that start together must not both make the tables
 
 
+_ONE_DRIVER = 0x70656E75  # an advisory lock for each job: unlike a row's lock, it tells who holds it
+_LOCK_PATIENCE = "20s"  # a driver frozen in its transaction would hold it for ever
+
+
 class PostgresStore(RelationalStore):
     """The results store in the database that `server` names; its tables are made if absent."""
 
@@ -95,6 +99,19 @@ class _PostgresDatabase:
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             yield _PostgresSession(connection)
 
+    def hold(self, session: Session, job: str) -> None:
+        session.fetch("SELECT pg_advisory_xact_lock(?, hashtext(?))", _ONE_DRIVER, job)
+
+    def end_holder(self, job: str) -> bool:
+        with self._connection() as connection:
+            ended = connection.execute(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks WHERE locktype = 'advisory' AND granted AND pid <> pg_backend_pid()"
+                " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+                " AND classid = %s::bigint::oid AND objid = ((hashtext(%s)::bigint & x'ffffffff'::bigint)::oid)",
+                (_ONE_DRIVER, job),
+            ).fetchall()
+        return bool(ended)
+
     def publish(self, session: Session, view: str, ddl: str) -> None:
         assert isinstance(session, _PostgresSession)
         if view.startswith(("penstock_", "__")):
@@ -135,6 +152,7 @@ class _PostgresDatabase:
     def _connect(self) -> Connection:
         connection = self._server.connect()
         connection.execute("SET search_path = penstock, pg_temp; SET work_mem = '64MB'")
+        connection.execute(sql.SQL("SET lock_timeout = {}").format(_LOCK_PATIENCE))
         return connection
 
 

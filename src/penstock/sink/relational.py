@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from typing import Any
 
 from penstock.change import Change, Epoch
-from penstock.errors import FencedError
+from penstock.errors import FencedError, SinkError, StateError
 from penstock.points import reach
 from penstock.sink.store import AlreadyCommitted, DeadRow, EpochWriter, Position
 from penstock.sink.tables import Database
@@ -22,7 +22,16 @@ class RelationalStore:
         self._database = database
 
     def take_over(self, job: str, incarnation: str) -> Position:
+        try:
+            return self._taken_over(job, incarnation)
+        except (SinkError, StateError):
+            if not self._database.end_holder(job):
+                raise
+            return self._taken_over(job, incarnation)
+
+    def _taken_over(self, job: str, incarnation: str) -> Position:
         with self._database.writing() as session:
+            self._database.hold(session, job)
             session.run(
                 "INSERT INTO penstock_jobs (job, incarnation, fence) VALUES (?, ?, 1)"
                 " ON CONFLICT (job) DO UPDATE SET fence = penstock_jobs.fence + 1, incarnation = excluded.incarnation",
@@ -40,6 +49,7 @@ class RelationalStore:
     def open_epoch(self, job: str, incarnation: str, fence: int, epoch: int) -> Iterator[EpochWriter]:
         reach("store.before-begin")
         with self._database.writing() as session:
+            self._database.hold(session, job)
             holder = session.fetch(f"SELECT fence, incarnation FROM penstock_jobs WHERE job = ?{self._database.row_lock}", job)
             if holder != [(fence, incarnation)]:
                 raise FencedError(

@@ -113,6 +113,12 @@ class _SqliteDatabase:
                 connection.execute("ROLLBACK")
                 self._idle.append(connection)
 
+    def hold(self, session: Session, job: str) -> None:
+        """The file has one writer at a time."""
+
+    def end_holder(self, job: str) -> bool:
+        return False
+
     def publish(self, session: Session, view: str, ddl: str) -> None:
         if view.startswith(("penstock_", "sqlite_", "__")):
             return

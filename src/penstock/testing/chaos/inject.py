@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.cli.stopping import descendants
+from penstock.points import POINTS
 from penstock.testing.chaos import damage
 from penstock.testing.chaos.driver import Driver, command_line, tell
 from penstock.testing.chaos.faults import KILL_AT
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 
 _START_S = 120.0
 _END_S = 60.0
-# A driver stopped inside a transaction of SQLite holds the file's lock: nobody can take over until it is killed.
-_OUTSIDE_TRANSACTIONS = ("", "store.before-begin", "store.after-commit", "sink.before-begin", "sink.after-commit", "epoch.after-both")
+_FREEZE_AT = ("", *(name for name, _ in POINTS))
+# A driver frozen inside a transaction of SQLite holds the file's lock: nobody can take over until it is killed.
+_IN_SQLITE = ("store.mid-rows", "store.before-commit")
 
 
 class NotSurvived(Exception):
@@ -124,7 +126,9 @@ def arming(step: Step) -> str:
 
 
 def zombie(run: Run, step: Step) -> str:
-    points = [point for point in _OUTSIDE_TRANSACTIONS if not point.startswith("sink.") or "sink" in run.subject.offered]
+    points = [point for point in _FREEZE_AT if not point.startswith("sink.") or "sink" in run.subject.offered]
+    if "store" not in run.subject.settings:
+        points = [point for point in points if point not in _IN_SQLITE]
     point = points[step.choice % len(points)]
     first = run.driver
     if point:

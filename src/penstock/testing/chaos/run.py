@@ -42,7 +42,7 @@ class Run:
     feeder: Feeder | None
     say: Callable[[str], None]
     jobs: frozenset[str]
-    transaction_s: float = 60.0
+    transaction_s: float = 120.0
     armed: Step | None = None
     next_point: Step | None = None
     newest_worker: int = 1

@@ -1,0 +1,44 @@
+"""A driver that is frozen in the middle of a transaction does not keep its successor from taking over."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.errors import SinkError
+from penstock.sink import postgres_store
+from penstock.sink.postgres_server import PostgresServer
+from penstock.sink.postgres_store import PostgresStore
+from penstock.testing.postgres import TemporaryPostgres
+
+
+@pytest.fixture
+def server(postgres_server: TemporaryPostgres, database: str) -> PostgresServer:
+    given = postgres_server.parameters(database)
+    return PostgresServer.from_options({name: str(value) for name, value in given.items()})
+
+
+def test_the_successor_ends_the_frozen_transaction_and_nothing_of_it_is_kept(server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres_store, "_LOCK_PATIENCE", "200ms")
+    frozen, successor = PostgresStore(server), PostgresStore(server)
+    place = frozen.take_over("job", "life")
+    with pytest.raises(SinkError), frozen.open_epoch("job", "life", place.fence, 0) as writer:
+        writer.append("v", ['{"id": 1}'])
+        taken = successor.take_over("job", "life")
+        writer.append("v", ['{"id": 2}'])
+    assert (taken.fence, taken.epoch) == (place.fence + 1, -1)
+    with successor.open_epoch("job", "life", taken.fence, 0) as writer:
+        writer.append("v", ['{"id": 3}'])
+    assert list(successor.rows("v")) == ['{"id": 3}']
+    frozen.close()
+    successor.close()
+
+
+def test_the_transactions_of_other_jobs_are_left_alone(server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres_store, "_LOCK_PATIENCE", "200ms")
+    store = PostgresStore(server)
+    one, other = store.take_over("one", "life"), store.take_over("other", "life")
+    with store.open_epoch("one", "life", one.fence, 0) as writer:
+        writer.append("v", ['{"id": 1}'])
+        assert store.take_over("other", "life").fence == other.fence + 1
+    assert list(store.rows("v")) == ['{"id": 1}']
+    store.close()
