@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import pytest
 
 from penstock.errors import SinkError
@@ -21,10 +23,12 @@ def test_the_successor_ends_the_frozen_transaction_and_nothing_of_it_is_kept(ser
     monkeypatch.setattr(postgres_store, "_LOCK_PATIENCE", "200ms")
     frozen, successor = PostgresStore(server), PostgresStore(server)
     place = frozen.take_over("job", "life")
-    with pytest.raises(SinkError), frozen.open_epoch("job", "life", place.fence, 0) as writer:
-        writer.append("v", ['{"id": 1}'])
-        taken = successor.take_over("job", "life")
-        writer.append("v", ['{"id": 2}'])
+    open_epoch = ExitStack()
+    writer = open_epoch.enter_context(frozen.open_epoch("job", "life", place.fence, 0))
+    writer.append("v", ['{"id": 1}'])
+    taken = successor.take_over("job", "life")
+    with pytest.raises(SinkError):
+        open_epoch.close()
     assert (taken.fence, taken.epoch) == (place.fence + 1, -1)
     with successor.open_epoch("job", "life", taken.fence, 0) as writer:
         writer.append("v", ['{"id": 3}'])
