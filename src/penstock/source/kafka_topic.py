@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import difflib
 import logging
+import time
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +42,7 @@ class Admin:
         self._spec = spec
         self._topic = spec.options["topic"]
         self._trouble = ""
+        self._refused = False
         settings: dict[str, Any] = {**client(spec), "error_cb": self._heard, "log_level": 0}
         self._client = AdminClient(settings, logger=_LOG)
 
@@ -58,23 +61,31 @@ class Admin:
 
     def _described(self) -> tuple[str, list[int]]:
         try:
-            found = self._client.describe_topics(TopicCollection([self._topic]), request_timeout=_ANSWER_S)[self._topic].result(_ANSWER_S + 1)
+            found = self._awaited(self._client.describe_topics(TopicCollection([self._topic]), request_timeout=_ANSWER_S)[self._topic])
         except KafkaException as error:
             if error.args[0].code() in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC):
                 raise self._missing() from error
             raise self._silent(error.args[0].str()) from error
-        except TimeoutError as error:
-            raise self._silent("it does not answer") from error
         return str(found.topic_id), [part.id for part in found.partitions]
 
     def _offsets(self, parts: list[TopicPartition], which: OffsetSpec) -> dict[int, int]:
         try:
             asked = self._client.list_offsets(dict.fromkeys(parts, which), request_timeout=_ANSWER_S)
-            return {part.partition: int(answer.result(_ANSWER_S + 1).offset) for part, answer in asked.items()}
-        except (KafkaException, TimeoutError) as error:
-            raise self._silent(str(error)) from error
+            return {part.partition: int(self._awaited(answer).offset) for part, answer in asked.items()}
+        except KafkaException as error:
+            raise self._silent(error.args[0].str()) from error
+
+    def _awaited(self, answer: Future[Any]) -> Any:
+        """What the broker answers; a login that it refuses is told at once, for the client would try again until the time is over."""
+        deadline = time.monotonic() + _ANSWER_S + 1
+        while not answer.done() and not self._refused and time.monotonic() < deadline:
+            self._client.poll(0.01)
+        if not answer.done():
+            raise self._silent("it does not answer in time")
+        return answer.result()
 
     def _heard(self, error: KafkaError) -> None:
+        self._refused = self._refused or error.code() == KafkaError._AUTHENTICATION
         if not self._trouble or error.code() == KafkaError._AUTHENTICATION:
             self._trouble = error.str()
 
