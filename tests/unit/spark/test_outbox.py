@@ -1,0 +1,153 @@
+"""When an epoch is confirmed and when it is delivered: that order is the guarantee."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from penstock.catalog import Incarnation
+from penstock.change import Change, Epoch
+from penstock.errors import SinkError, StateError
+from penstock.plan.load import load
+from penstock.settings import load as load_settings
+from penstock.share.jobs import jobs
+from penstock.sink.sqlite import SqliteStore
+from penstock.spark import outbox
+from penstock.spark.frames import App
+from penstock.spark.outbox import Outbox
+
+APP = """
+CREATE STREAM lines (value STRING) WITH (connector = 'files', path = 'input', format = 'text');
+CREATE MATERIALIZED VIEW copy WITH (store = {store}) AS SELECT value FROM lines;
+CREATE SINK out FROM copy WITH (connector = 'console', delivery = '{delivery}');
+"""
+
+
+class Writer:
+    """A sink that notes what it gets and what the store says at that moment; `own` is its own ledger, if it has one."""
+
+    ledger = "the ledger of the double"
+
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = store
+        self.own: int | None = None
+        self.got: list[tuple[int, int]] = []
+        self.fail_at: int | None = None
+
+    def position(self, incarnation: str) -> int | None:
+        return self.own
+
+    def deliver(self, epoch: Epoch) -> None:
+        self.got.append((epoch.epoch, self._store.delivered("out", epoch.incarnation)))
+        if epoch.epoch == self.fail_at:
+            self.fail_at = None
+            raise SinkError("the sink is down")
+        if self.own is not None:
+            self.own = epoch.epoch
+
+    def deliver_complete(self, epoch: Epoch, rows: Sequence[str]) -> None:
+        self.deliver(epoch)
+
+    def close(self) -> None:
+        pass
+
+
+class Bench:
+    """A store with epochs, one sink, and outboxes over them."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._folder = folder
+        self.store = SqliteStore(folder / "results.db")
+        self.writer = Writer(self.store)
+        self._fence = self.store.take_over("copy", "life").fence
+        monkeypatch.setattr(outbox, "open_sink", lambda *given, **named: self.writer)
+
+    def logged(self, *epochs: int) -> None:
+        for number in epochs:
+            with self.store.open_epoch("copy", "life", self._fence, number) as writer:
+                writer.append("copy", [f'{{"value":"{number}"}}'])
+
+    def open(self, delivery: str = "at-least-once", store: str = "true") -> Outbox:
+        (self._folder / "app.sql").write_text(APP.format(delivery=delivery, store=store), encoding="utf-8")
+        declared = load(self._folder / "app.sql")
+        app = App(declared, load_settings(), self._folder, lambda name: name)
+        (job,) = jobs(declared)
+        life = Incarnation("copy", "life", self._folder / "checkpoint", fresh=False)
+        return Outbox(app, job, life, self.store, {"copy": "value string"}, self.store.committed("copy", "life"))
+
+    def got(self) -> list[int]:
+        return [epoch for epoch, _ in self.writer.got]
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    found = Bench(tmp_path, monkeypatch)
+    yield found
+    found.store.close()
+
+
+def test_at_least_once_confirms_after_and_at_most_once_before(bench: Bench) -> None:
+    bench.logged(0, 1)
+    bench.open("at-least-once").deliver()
+    assert bench.writer.got == [(0, -1), (1, 0)]
+    bench.logged(2)
+    bench.open("at-most-once").deliver()
+    assert bench.writer.got[2:] == [(2, 2)]
+
+
+@pytest.mark.parametrize(("delivery", "wanted"), [("at-least-once", [0, 1, 1, 2]), ("at-most-once", [0, 1, 2])])
+def test_an_epoch_that_failed_comes_again_or_never(bench: Bench, delivery: str, wanted: list[int]) -> None:
+    bench.logged(0, 1, 2)
+    bench.writer.fail_at = 1
+    with pytest.raises(SinkError):
+        bench.open(delivery).deliver()
+    bench.open(delivery).deliver()
+    assert bench.got() == wanted
+
+
+def test_an_epoch_that_was_logged_just_now_is_not_read_again(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.logged(0)
+    box = bench.open()
+    box.deliver()
+    bench.logged(1)
+
+    def never(*_: object) -> Iterator[Epoch]:
+        raise AssertionError("the log was read")
+
+    monkeypatch.setattr(bench.store, "epochs", never)
+    box.deliver(Epoch("copy", "life", 1, [Change("+", None, "{}")]))
+    assert bench.got() == [0, 1]
+
+
+def test_a_sink_that_missed_epochs_gets_them_before_the_newest(bench: Bench) -> None:
+    bench.logged(0)
+    box = bench.open()
+    bench.writer.fail_at = 0
+    with pytest.raises(SinkError):
+        box.deliver()
+    bench.logged(1)
+    box.deliver(Epoch("copy", "life", 1, [Change("+", None, "{}")]))
+    assert bench.got() == [0, 0, 1]
+
+
+@pytest.mark.parametrize(("own", "words"), [(9, "has epoch 9 of view `copy`, but the results store only 1"), (0, "epochs up to 1 were delivered")])
+def test_a_sink_that_disagrees_with_the_store_is_refused_by_its_ledger(bench: Bench, own: int, words: str) -> None:
+    bench.logged(0, 1)
+    bench.store.set_delivered("out", "life", 1)
+    bench.writer.own = own
+    with pytest.raises(StateError, match=words) as caught:
+        bench.open()
+    assert "the ledger of the double" in caught.value.message
+
+
+def test_a_view_without_a_store_may_be_one_epoch_ahead_in_its_sink(bench: Bench) -> None:
+    """There the sink has an epoch before the ledger has it; but not two."""
+    bench.logged(0, 1)
+    bench.writer.own = 2
+    bench.open(store="false").pass_on(Epoch("copy", "life", 2, []))
+    assert bench.got() == []
+    bench.writer.own = 3
+    with pytest.raises(StateError):
+        bench.open(store="false")
