@@ -56,7 +56,7 @@ bench: setup jars ## benchmarks beside plain PySpark, in one run; make bench ARG
 
 .PHONY: chaos
 chaos: setup jars postgres archive ## every fault against the built-in apps (hours); make chaos SEEDS="4 5" FAULTS=zombie,kill-at ROUTES=kafka-kafka MORE=1
-	@SEEDS="$(or $(SEEDS),1 2 3)" $(if $(FAULTS),FAULTS="$(FAULTS)") $(if $(ROUTES),ROUTES="$(ROUTES)") MORE="$(MORE)" $(BIN)/python -m penstock.testing.chaos.suite
+	@SEEDS="$(or $(SEEDS),1 2 3)" $(if $(FAULTS),FAULTS="$(FAULTS)") $(if $(ROUTES),ROUTES="$(ROUTES)") $(if $(VIEWS),VIEWS="$(VIEWS)") MORE="$(MORE)" $(BIN)/python -m penstock.testing.chaos.suite
 
 .PHONY: golden
 golden: setup jars ## every golden query live and over history, also those that `make test` leaves out

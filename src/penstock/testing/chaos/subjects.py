@@ -71,7 +71,8 @@ def built_in(route: str, folder: Path, *, views: Sequence[str] = apps.VIEWS, dis
         (home / "app.sql").write_text(apps.text(_streams(source, parts), {view: _sink(view, sink, parts) for view in views}), encoding="utf-8")
         offered = {*parts.offered(), "feeder", "sink", *(["transactions"] if route == "kafka-kafka" else [])}
         state = (parts.disk or home) / ".penstock"
-        yield Opened(Subject(route, home, state, settings, frozenset(offered), partial(apps.wanted, views=views)), parts, target)
+        name = route if tuple(views) == apps.VIEWS else f"{route} {' '.join(views)}"
+        yield Opened(Subject(name, home, state, settings, frozenset(offered), partial(apps.wanted, views=views)), parts, target)
 
 
 def _streams(source: str, parts: Parts) -> dict[str, str]:

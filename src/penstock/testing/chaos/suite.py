@@ -1,7 +1,7 @@
 """Every fault and seed against the built-in apps: `python -m penstock.testing.chaos.suite`, which is `make chaos`.
 
-Environment: SEEDS (`1 2 3`), FAULTS (names with commas; all), ROUTES (names of built-in apps; all), MORE=1 adds to the runs that were
-kept before instead of beginning anew. What it finds is kept after each run, so nothing is lost when it is stopped.
+Environment: SEEDS (`1 2 3`), FAULTS (names with commas; all), ROUTES (names of built-in apps; all), VIEWS (which of their views; all),
+MORE=1 adds to the runs that were kept before instead of beginning anew. What it finds is kept after each run.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import sys
 from pathlib import Path
 
-from penstock.testing.chaos.apps import ROUTES
+from penstock.testing.chaos.apps import ROUTES, VIEWS
 from penstock.testing.chaos.faults import chosen
 from penstock.testing.chaos.report import keep, kept, markdown, publish, table
 from penstock.testing.chaos.storm import storm
@@ -23,13 +23,15 @@ def main(results: Path, page: Path) -> int:
     seeds = [int(seed) for seed in os.environ.get("SEEDS", "1 2 3").replace(",", " ").split()]
     routes = os.environ.get("ROUTES", " ".join(route for route in ROUTES if "cluster" not in route)).replace(",", " ").split()
     asked = [fault.name for fault in chosen(name for name in os.environ.get("FAULTS", "").split(",") if name)]
+    views = tuple(os.environ.get("VIEWS", "").replace(",", " ").split()) or VIEWS
     runs = kept(results) if os.environ.get("MORE") else []
     failed = 0
     for seed in seeds:
         for app, faults in _storms(routes, asked):
-            outcome = storm(app, seed, faults, say=lambda text: print(text, file=sys.stderr, flush=True))  # noqa: T201
+            outcome = storm(app, seed, faults, say=lambda text: print(text, file=sys.stderr, flush=True), views=views)  # noqa: T201
             print(f"{app}: {outcome.line()}", flush=True)  # noqa: T201
             failed += bool(outcome.failures)
+            runs = kept(results) if os.environ.get("MORE") else runs  # another suite may have added to it meanwhile
             runs = [run for run in runs if (run["app"], run["seed"]) != (outcome.app, seed)] + [outcome.as_json()]
             keep(results, runs)
             publish(page, markdown(table(runs), _words(runs)))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json as json_text
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -49,6 +51,17 @@ def chaos(
     typer.echo(json_text.dumps(outcome.as_json()) if json else outcome.line())
     if outcome.failures:
         raise typer.Exit(1)
+
+
+@contextmanager
+def _orderly_end() -> Iterator[None]:
+    """SIGTERM and SIGHUP as Ctrl-C: what was started is ended first."""
+    before = {number: signal.signal(number, lambda *_: sys.exit(130)) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _list() -> None:
