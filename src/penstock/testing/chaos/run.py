@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from penstock.testing.chaos.sinks import Reader
 
 RECOVERY_S = 180.0
 _NUDGE_S = 75.0
+_QUIET_S = 5.0
 _ENDS_S = 90.0
 _VERIFY_S = 600.0
 
@@ -85,9 +87,16 @@ class Run:
         return {job: self.reader.store.epochs.get(job, -1) for job in self.jobs}
 
     def all_past(self, mark: Mapping[str, int]) -> bool:
-        if self.feeder is None:  # nobody can say whether there is anything new to do
-            return self.driver.code is None and all(f"{job}: running" in self.driver.words for job in self.jobs)
-        return all(self.reader.store.epochs.get(job, -1) > epoch for job, epoch in mark.items())
+        if all(self.reader.store.epochs.get(job, -1) > epoch for job, epoch in mark.items()):
+            return True
+        if self.feeder is not None or time.monotonic() < max(self._healed[0], self.driver.began) + _QUIET_S:
+            return False
+        # Nobody can say whether there is anything new for the app to do: then it is on again when it says so.
+        return self.driver.code is None and all(self._says_running(job) for job in self.jobs)
+
+    def _says_running(self, job: str) -> bool:
+        told = re.findall(rf"^\S+ (?:.*, )?{re.escape(job)}(?:, [^:]*)?: (\w+)", self.driver.words, re.MULTILINE)
+        return bool(told) and told[-1] in ("running", "idle", "waiting")
 
     def await_progress(self, seconds: float, otherwise: str) -> None:
         """Until every job has a new epoch; NotSurvived, in these words, when that does not come."""
