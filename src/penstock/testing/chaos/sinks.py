@@ -236,7 +236,8 @@ class KafkaPlace:
         if epoch is None:
             return
         value, op = message.value(), headers.get("penstock-op", b"+").decode()
-        self._judged.take(message.partition(), int(epoch), (op, TOMBSTONE) if value is None else (op, row(value.decode())))
+        gone = op == "-" and self._judged.log.keyed
+        self._judged.take(message.partition(), int(epoch), (op, TOMBSTONE) if value is None or gone else (op, row(value.decode())))
 
 
 class FilesPlace:
