@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections.abc import Sequence
+from math import isqrt
 
 from penstock.source.filelog import entry_of, logged_files
 from penstock.source.files import urlparse_path
@@ -47,16 +48,24 @@ def of_each(values: Sequence[int], place: str) -> str:
 
 
 def _kafka_place(ends: Sequence[str | None]) -> str:
-    """How many of the logged ends of its partition a record has behind it."""
+    """How many of the logged ends of its partition a record has behind it: whole blocks first, for there may be very many."""
     bounds: dict[str, list[int]] = {}
     for number, end in enumerate(ends):
         taken: dict[str, int] = {} if end is None else next(iter(json.loads(end).values()), {})
         for partition in {*bounds, *taken}:
             before = bounds.setdefault(partition, [0] * number)
             before.append(int(taken.get(partition, before[-1] if before else 0)))
-    ends_of = f"element_at({_constant(bounds, 'map<string, array<bigint>>')}, get_json_object(__position, '$.partition'))"
-    behind = f"size(filter({ends_of}, __e -> __e <= CAST(get_json_object(__position, '$.offset') AS BIGINT)))"
-    return f"least({behind}, {len(ends) - 1})"
+    block = max(1, isqrt(len(ends)))
+    partition, offset = "get_json_object(__position, '$.partition')", "CAST(get_json_object(__position, '$.offset') AS BIGINT)"
+    ends_of = f"element_at({_constant(bounds, 'map<string, array<bigint>>')}, {partition})"
+    last_of = {name: found[block - 1 :: block] for name, found in bounds.items()}
+    blocks = _behind(f"element_at({_constant(last_of, 'map<string, array<bigint>>')}, {partition})", offset)
+    rest = _behind(f"slice({ends_of}, 1 + {block} * {blocks}, {block})", offset)
+    return f"least({block} * {blocks} + {rest}, {len(ends) - 1})"
+
+
+def _behind(ends: str, offset: str) -> str:
+    return f"size(filter({ends}, __e -> __e <= {offset}))"
 
 
 def _constant(value: object, kind: str) -> str:
