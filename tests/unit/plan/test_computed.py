@@ -66,7 +66,7 @@ def test_what_cannot_be_computed_is_told(columns: str, says: str) -> None:
 
 def test_a_table_has_no_computed_columns() -> None:
     (table,) = parse_statements(f"CREATE TABLE t (a INT, b INT AS (a)) {WITH}", "app.sql")
-    (found,) = check(Declared("app", Path("."), {"t": table}), lambda *_: None, lambda *_: None)  # type: ignore[dict-item]
+    (found,) = check(Declared("app", Path("."), {"t": table}), lambda *_: None, lambda *_: None)
     assert "only a stream" in found.message
 
 
