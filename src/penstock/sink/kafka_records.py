@@ -19,11 +19,11 @@ Headers = list[tuple[str, str | bytes | None]]
 
 
 class Record(NamedTuple):
-    """A record to be: no `value` is a tombstone."""
+    """A record to be, in the order of a `Change`, which is one as it stands where nothing has to be made of it: no `value` is a tombstone."""
 
+    op: str
     key: str | None
     value: str | None
-    op: str
 
 
 class Records:
@@ -34,12 +34,12 @@ class Records:
         self._column = self._key_column()
         self.tombstones = spec.key is not None and self._column in (None, *(spec.key if len(spec.key) == 1 else ()))
 
-    def of(self, changes: Sequence[Change]) -> list[Record]:
+    def of(self, changes: Sequence[Change]) -> Sequence[Record | Change]:
         if self._column is None and not self.tombstones:
-            return [Record(key, row, op) for op, key, row in changes]
-        return [Record(self._key(change), None if change.op == "-" and self.tombstones else change.row, change.op) for change in changes]
+            return changes
+        return [Record(change.op, self._key(change), None if change.op == "-" and self.tombstones else change.row) for change in changes]
 
-    def of_complete(self, epoch: Epoch, rows: Sequence[str]) -> list[Record]:
+    def of_complete(self, epoch: Epoch, rows: Sequence[str]) -> Sequence[Record | Change]:
         """Every row again; keyed rows that are gone are in the epoch's changes and become tombstones."""
         gone = [Change("-", self._view_key(change.row), change.row) for change in epoch.changes if change.op == "-" and self.tombstones]
         return self.of([*gone, *(Change("+", self._view_key(row), row) for row in rows)])

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from penstock.change import Epoch
+from penstock.change import Change, Epoch
 from penstock.points import reach
 from penstock.sink.kafka_records import Record, Records
 from penstock.sink.kafka_server import BULK, PATIENCE_S, KafkaServer
@@ -43,7 +43,7 @@ class KafkaSink:
         self._producer.purge()
         self._producer.flush(1)
 
-    def _send(self, epoch: int, records: Sequence[Record]) -> None:
+    def _send(self, epoch: int, records: Sequence[Record | Change]) -> None:
         self._failure, self._heard = None, time.monotonic()
         middle = len(records) // 2
         self._produce(epoch, records[:middle])
@@ -56,9 +56,9 @@ class KafkaSink:
         if self._failure is not None:
             raise self._server.error(self._failure)
 
-    def _produce(self, epoch: int, records: Sequence[Record]) -> None:
+    def _produce(self, epoch: int, records: Sequence[Record | Change]) -> None:
         headers, topic, produce = self._records.headers(epoch), self._server.topic, self._producer.produce
-        for key, value, op in records:
+        for op, key, value in records:
             while True:
                 try:
                     produce(topic, value=value, key=key, headers=headers[op])
