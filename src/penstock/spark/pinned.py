@@ -36,6 +36,8 @@ PINNED: tuple[tuple[str, str], ...] = (
     ("spark.sql.execution.arrow.pyspark.enabled", "true"),
     ("spark.sql.catalogImplementation", "in-memory"),
     ("spark.driver.maxResultSize", "0"),
+    # Tasks small enough that no core waits long for the last one.
+    ("spark.sql.files.maxPartitionBytes", "32m"),
     # Nothing open, nothing told.
     ("spark.ui.enabled", "false"),
     ("spark.ui.showConsoleProgress", "false"),
