@@ -29,6 +29,7 @@ class Outlet:
     """A sink, the view it delivers, and how far it is."""
 
     name: str
+    known_as: str
     member: Member
     writer: SinkWriter
     position: int
@@ -68,7 +69,12 @@ class Outbox:
             app=app.declared.name,
         )
         try:
-            own, confirmed = writer.position(self._incarnation), self._store.delivered(name, self._incarnation)
+            own = writer.position(self._incarnation)
+            # A sink with a ledger is known by name and place: moved elsewhere, it begins there. Without one only its name is known.
+            known_as = name if own is None else f"{name}, {writer.ledger}"
+            confirmed = self._store.delivered(known_as, self._incarnation)
+            if own == -1:  # nothing yet; unless it delivered without a ledger before
+                confirmed = max(confirmed, self._store.delivered(name, self._incarnation))
             position = confirmed if own is None else own
             place = writer.ledger if own is not None else f"penstock_delivered, sink `{name}`"
             reached = self._ledger if member.stored else self._ledger + 1  # without a store the sink has an epoch before the ledger has it
@@ -76,7 +82,7 @@ class Outbox:
         except BaseException:
             writer.close()
             raise
-        return Outlet(name, member, writer, position, delivery_of({key.lower(): value for key, value in options.items()}) == AT_MOST_ONCE)
+        return Outlet(name, known_as, member, writer, position, delivery_of({key.lower(): value for key, value in options.items()}) == AT_MOST_ONCE)
 
     def deliver(self, fresh: Epoch | None = None) -> None:
         """Bring every sink up to the newest epoch of its view; trim what all of them have.
@@ -138,7 +144,7 @@ class Outbox:
                 self._give(outlet, epoch)
 
     def _confirm(self, outlet: Outlet, epoch: int) -> None:
-        self._store.set_delivered(outlet.name, self._incarnation, epoch, durable=outlet.before)
+        self._store.set_delivered(outlet.known_as, self._incarnation, epoch, durable=outlet.before)
         outlet.position = epoch
 
     def close(self) -> None:

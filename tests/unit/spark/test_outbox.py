@@ -135,7 +135,7 @@ def test_a_sink_that_missed_epochs_gets_them_before_the_newest(bench: Bench) -> 
 @pytest.mark.parametrize(("own", "words"), [(9, "has epoch 9 of view `copy`, but the results store only 1"), (0, "epochs up to 1 were delivered")])
 def test_a_sink_that_disagrees_with_the_store_is_refused_by_its_ledger(bench: Bench, own: int, words: str) -> None:
     bench.logged(0, 1)
-    bench.store.set_delivered("out", "life", 1)
+    bench.store.set_delivered(f"out, {bench.writer.ledger}", "life", 1)
     bench.writer.own = own
     with pytest.raises(StateError, match=words) as caught:
         bench.open()
