@@ -28,6 +28,7 @@ VIEWS = {
     "distinct_items": "SELECT count(DISTINCT item) FILTER (WHERE amount > 5) AS n, sum(amount) / count(*) AS mean FROM orders",
     "both": "SELECT item, sum(amount) * 2 AS twice, count(DISTINCT amount) AS prices FROM orders GROUP BY item",
     "windowed": "SELECT window.start AS w, count(*) AS n FROM orders GROUP BY window(at, '10 seconds')",
+    "cubed": "SELECT item, id % 2 AS odd, sum(amount) AS total FROM orders GROUP BY item, id % 2 WITH CUBE",
     "named": "SELECT item AS amount, count(*) AS n FROM orders GROUP BY item",
 }
 

@@ -132,6 +132,8 @@ def _groups(reading: Reading, clauses: Clauses, items: tuple[Item, ...], subs: l
         or (passage.word(index, high, "grouping") and passage.word(index + 1, high, "sets"))
         for index in passage.top(low, high)
     )
+    if passage.word(high - 2, high, "with") and passage.word(high - 1, high, "cube", "rollup"):
+        return (), f"{passage.tokens[high - 1].text}({passage.slice(low, high - 2)})"
     if lone_all or sets:
         return (), passage.slice(low, high)
     return tuple(_group(reading, begin, end, items, subs) for begin, end in passage.split(low, high)), None

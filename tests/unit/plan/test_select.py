@@ -69,7 +69,7 @@ CASES: list[tuple[str, Node]] = [
     ("SELECT a, max(x) FROM t GROUP BY ALL", Aggregate(T, (), a("a", "max(x)"), grouping="ALL")),
     ("SELECT a, max(x) FROM t GROUP BY ROLLUP (a), b", Aggregate(T, (), a("a", "max(x)"), grouping="ROLLUP (a), b")),
     ("SELECT a FROM t GROUP BY GROUPING SETS ((a), ())", Aggregate(T, (), a("a"), grouping="GROUPING SETS ((a), ())")),
-    ("SELECT a FROM t GROUP BY a WITH CUBE", Aggregate(T, (), a("a"), grouping="a WITH CUBE")),
+    ("SELECT a FROM t GROUP BY a WITH CUBE", Aggregate(T, (), a("a"), grouping="CUBE(a)")),
     (
         "SELECT window, max(n) FROM t GROUP BY window(at, '1 hour'), b",
         Aggregate(T, ("window(at, '1 hour')", "b"), a("window", "max(n)")),
