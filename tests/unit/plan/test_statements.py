@@ -157,7 +157,7 @@ def test_parse_statements_gives_declarations_only() -> None:
         ("CREATE STREAM s (\na INT,\nA INT) WITH (b = 1)", 3, "twice", "case"),
         ("CREATE STREAM s (a INT,, b INT) WITH (b = 1)", 1, "missing", "comma"),
         ("CREATE STREAM s (a) WITH (b = 1)", 1, "type", "STRING"),
-        ("CREATE STREAM s (a INT, b AS a + 1) WITH (b = 1)", 1, "type", "view"),
+        ("CREATE STREAM s (a INT, b NOT NULL) WITH (b = 1)", 1, "type", "computed"),
         ("CREATE STREAM s (a INT,\nWATERMARK FOR b AS b - INTERVAL 1 SECOND) WITH (b = 1)", 2, "`b`", "columns: a"),
         ("CREATE STREAM s (a TIMESTAMP, WATERMARK FOR a AS b) WITH (b = 1)", 1, "late", "WATERMARK FOR"),
         ("CREATE TABLE s (a TIMESTAMP, WATERMARK FOR a) WITH (b = 1)", 1, "table", "CREATE STREAM"),
