@@ -10,7 +10,7 @@ from penstock.points import POINTS
 from penstock.testing.chaos.report import Outcome
 from penstock.testing.chaos.storm import storm
 
-FAULTS = ["kill-at", "kill-driver", "kill-broker", "kill-postgres", "zombie", "corrupt-checkpoint"]
+FAULTS = ["kill-at", "kill-driver", "kill-jvm", "kill-broker", "kill-postgres", "zombie", "corrupt-checkpoint"]
 
 
 @pytest.fixture(scope="module")

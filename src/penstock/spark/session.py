@@ -15,7 +15,7 @@ import sys
 import threading
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pyspark import SparkConf, SparkContext
@@ -66,9 +66,9 @@ def open_session(settings: Settings, state: Path, *, app_name: str, needs_kafka:
 def stop_session() -> None:
     """Stop the session and its JVM, and wait for both; nothing to do when there is none."""
     context = SparkContext._active_spark_context
-    session = SparkSession.getActiveSession() or SparkSession._instantiatedSession
     gateway = SparkContext._gateway
     try:
+        session = SparkSession.getActiveSession() or SparkSession._instantiatedSession
         if session is not None:
             session.stop()
         elif context is not None:
@@ -84,8 +84,20 @@ def stop_session() -> None:
     if gateway is None:
         return
     process: subprocess.Popen[bytes] = gateway.proc
-    gateway.shutdown()
+    with suppress(Exception):  # as above
+        gateway.shutdown()
     _end(process)
+
+
+def jvm_is_gone(patience_s: float = 0.0) -> bool:
+    """Whether the session's JVM has ended without being asked to, or does so within that time: nothing can run any more."""
+    gateway = SparkContext._gateway
+    if gateway is None:
+        return False
+    with suppress(subprocess.TimeoutExpired):
+        gateway.proc.wait(patience_s)
+        return True
+    return False
 
 
 def _reach(master: str) -> None:

@@ -14,18 +14,22 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from py4j.protocol import Py4JError
+
 from penstock.catalog import Catalog, Incarnation
-from penstock.errors import FencedError, GapError, PenstockError, StateError, UserError
+from penstock.errors import EngineError, FencedError, GapError, PenstockError, StateError, UserError
 from penstock.settings import Settings
 from penstock.share.jobs import Job
 from penstock.share.progress import Progress
 from penstock.spark.faults import in_users_words
 from penstock.spark.job import JobRun, StopRequested
 from penstock.spark.measure import measured
+from penstock.spark.session import jvm_is_gone
 
 log = logging.getLogger("penstock.spark")
 _LONGEST_WAIT_S = 60.0
 _POLL_S = 0.1
+_JVM_ENDS_WITHIN_S = 0.5
 _WARN_EVERY_S = 60.0
 _FINAL = (UserError, FencedError, StateError, GapError)
 
@@ -60,7 +64,7 @@ class Guard:
                 return
             self._down_since = self._down_since or time.monotonic()
             failures = 1 if time.monotonic() - began > 2 * _LONGEST_WAIT_S else failures + 1
-            if isinstance(error, _FINAL) or failures > self.settings.number("restarts_max"):
+            if isinstance(error, _FINAL) or jvm_is_gone() or failures > self.settings.number("restarts_max"):
                 self._give_up(error)
                 return
             wait = min(self.settings.seconds("restart_backoff_s") * 2 ** (failures - 1), _LONGEST_WAIT_S)
@@ -107,11 +111,19 @@ class Guard:
             if self.stop.is_set():
                 return None
             log.debug("job %s", self.job.name, exc_info=True)
+            if isinstance(error, (Py4JError, ConnectionError)) and jvm_is_gone(_JVM_ENDS_WITHIN_S):
+                return EngineError("Spark's JVM has ended: it was killed, or had too little memory", hint="run again: it goes on where it was")
             return in_users_words(error, self.job.members[0].view)
         finally:
             turn.close()
             if run is not None:
-                run.stop(0)
+                self._end(run)
+
+    def _end(self, run: JobRun) -> None:
+        try:
+            run.stop(0)
+        except Exception:  # what matters is told already; an end that fails must not end the supervision too
+            log.debug("job %s could not be stopped in order", self.job.name, exc_info=True)
 
     def _measure(self, run: JobRun, base: Progress, interval_s: float | None) -> None:
         before = self.progress

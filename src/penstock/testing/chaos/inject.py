@@ -53,7 +53,10 @@ def kill_jvm(run: Run, step: Step) -> str:
         run.driver.kill()
         run.start()
         raise NotSurvived(f"the driver did not notice within {_END_S:.0f} s that its JVM is gone")
+    words = run.driver.words
     run.start()
+    if "Traceback" in words or "JVM has ended" not in words:
+        raise NotSurvived(f"the driver did not say in plain words that its JVM is gone: {words[-300:]}")
     return f"exit code {code}"
 
 

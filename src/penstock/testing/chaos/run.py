@@ -26,8 +26,8 @@ from penstock.testing.chaos.plan import Step
 from penstock.testing.chaos.report import Injected, Outcome
 from penstock.testing.chaos.sinks import Reader
 
-RECOVERY_S = 180.0
-_NUDGE_S = 75.0
+RECOVERY_S = 240.0
+_NUDGE_S = 120.0
 _QUIET_S = 5.0
 _ENDS_S = 90.0
 _VERIFY_S = 600.0
