@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -23,11 +24,15 @@ from penstock.spark.checkpoint import last_epoch, read_epoch, source_order
 from penstock.spark.frames import App
 
 log = logging.getLogger("penstock.spark")
+_SUM_BYTES = 512
 
 
 @dataclass(frozen=True)
 class Gap:
-    """Offsets `start` up to but without `end` of one partition were not read and are gone; `anew`: the topic is another one now."""
+    """Offsets `start` up to but without `end` of one partition were not read and are gone; the job would go on at `end`.
+
+    `anew`: the topic is another one now. An `end` before `start`: the topic has lost its newest records, which were read.
+    """
 
     stream: str
     topic: str
@@ -39,6 +44,8 @@ class Gap:
     def __str__(self) -> str:
         if self.anew:
             return f"partition {self.partition} was read up to {self.start} and now begins at {self.end}"
+        if self.end < self.start:
+            return f"partition {self.partition} was read up to {self.start} and now ends at {self.end}"
         return f"partition {self.partition} [{self.start}, {self.end})"
 
 
@@ -86,10 +93,10 @@ def gaps(stream: str, topic: Topic, begin: Mapping[str, int], *, anew: bool) -> 
     found = []
     for number, at in ((int(number), at) for number, at in begin.items()):
         first, end = topic.held.get(number, (0, 0))
-        if anew or number not in topic.held or at > end:
+        if anew or number not in topic.held:
             found.append(Gap(stream, topic.name, number, at, first, anew=True))
-        elif at < first:
-            found.append(Gap(stream, topic.name, number, at, first))
+        elif not first <= at <= end:
+            found.append(Gap(stream, topic.name, number, at, min(max(at, first), end)))
     return found
 
 
@@ -135,11 +142,15 @@ def _replace_line(entry: Path, place: int, topic: str, offsets: dict[str, int]) 
 
 
 def _write(path: Path, content: bytes) -> None:
-    """In one step, and without the checksum of what was there."""
-    fresh = path.with_name(f".{path.name}.passed")
+    """In one step, with the checksum that Hadoop's local file system keeps beside it; a crash in between leaves none, never a wrong one."""
+    fresh, sums = path.with_name(f".{path.name}.passed"), path.with_name(f".{path.name}.crc")
     fresh.write_bytes(content)
-    path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+    had_sums = sums.exists()
+    sums.unlink(missing_ok=True)
     fresh.replace(path)
+    if had_sums:
+        parts = (content[at : at + _SUM_BYTES] for at in range(0, len(content), _SUM_BYTES))
+        sums.write_bytes(b"crc\0" + _SUM_BYTES.to_bytes(4, "big") + b"".join(zlib.crc32(part).to_bytes(4, "big") for part in parts))
 
 
 def _note(store: Store, job: Job, found: Sequence[Gap]) -> None:
@@ -161,12 +172,11 @@ def noted_as(job: str) -> str:
 
 def _refused(found: Sequence[Gap], job: Job) -> GapError:
     first = found[0]
-    what = (
-        f"topic `{first.topic}` was made anew since view `{job.name}` read it"
-        if first.anew
-        else f"records of topic `{first.topic}` were deleted before view `{job.name}` read them"
-    )
-    lost = sum(gap.end - gap.start for gap in found if not gap.anew)
+    if first.anew or first.end < first.start:
+        what = f"topic `{first.topic}` was {'made anew' if first.anew else 'cut short'} since view `{job.name}` read it"
+    else:
+        what = f"records of topic `{first.topic}` were deleted before view `{job.name}` read them"
+    lost = sum(max(0, gap.end - gap.start) for gap in found if not gap.anew)
     count = f": {lost:,} records" if lost else ""
     return GapError(
         f"stream `{first.stream}`: {what}: {', '.join(map(str, found))}{count}",

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from penstock.source.kafka_topic import Topic
+from penstock.spark.agreement import _check_sum
 from penstock.spark.gap import Gap, _next_to_read, _passed, _rewrite, _Source, gaps
 
 HELD = Topic("clicks", "first", {0: (15, 40), 1: (0, 9)})
@@ -29,8 +30,9 @@ def test_a_gap_is_what_lies_between_the_next_record_and_the_first_one_left() -> 
     assert gaps("s", HELD, {"0": 15, "1": 9}, anew=False) == []
 
 
-def test_a_topic_that_ends_before_the_view_or_lacks_a_partition_is_another_one() -> None:
-    assert gaps("s", HELD, {"1": 10, "2": 4}, anew=False) == [Gap("s", "clicks", 1, 10, 0, anew=True), Gap("s", "clicks", 2, 4, 0, anew=True)]
+def test_a_topic_that_lacks_a_partition_is_another_one_and_one_that_ends_early_was_cut_short() -> None:
+    assert gaps("s", HELD, {"1": 10, "2": 4}, anew=False) == [Gap("s", "clicks", 1, 10, 9), Gap("s", "clicks", 2, 4, 0, anew=True)]
+    assert str(Gap("s", "clicks", 1, 10, 9)) == "partition 1 was read up to 10 and now ends at 9"
     assert [gap.anew for gap in gaps("s", HELD, {"0": 20, "1": 3}, anew=True)] == [True, True]
 
 
@@ -42,8 +44,9 @@ def test_after_a_finished_epoch_the_next_one_begins_behind_the_gap(tmp_path: Pat
     _rewrite(source, HELD, said_by, _passed(begin, HELD, gaps("s", HELD, begin, anew=False)))
     assert _next_to_read(source, "clicks")[0] == {"0": 15, "1": 3}
     assert (tmp_path / "offsets" / "1").read_text(encoding="utf-8").splitlines()[:2] == ["v1", '{"batchWatermarkMs":0,"batchTimestampMs":1}']
-    assert not (tmp_path / "offsets" / ".1.crc").exists()
-    assert (tmp_path / "offsets" / ".0.crc").exists()
+    _check_sum(tmp_path / "offsets" / "1")
+    assert (tmp_path / "offsets" / ".1.crc").read_bytes().startswith(b"crc\0")
+    assert (tmp_path / "offsets" / ".0.crc").read_bytes() == b"sum"
 
 
 def test_an_epoch_that_was_planned_and_not_done_keeps_what_is_left_of_it(tmp_path: Path) -> None:
