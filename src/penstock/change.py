@@ -6,9 +6,10 @@ out), made by Spark. It is the one form in which rows are kept, compared, logged
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from itertools import repeat
+from typing import NamedTuple, overload
 
 from penstock.schema import Schema
 
@@ -25,13 +26,35 @@ class Change(NamedTuple):
     row: str
 
 
+class Additions(Sequence[Change]):
+    """Changes that only add rows to a bag, kept as the rows themselves: making an object of each costs as much as delivering it."""
+
+    def __init__(self, rows: Sequence[str]) -> None:
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Change]:
+        return map(Change, repeat("+"), repeat(None), self.rows)
+
+    @overload
+    def __getitem__(self, index: int) -> Change: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Additions: ...
+
+    def __getitem__(self, index: int | slice) -> Change | Additions:
+        return Additions(self.rows[index]) if isinstance(index, slice) else Change("+", None, self.rows[index])
+
+
 class Epoch(NamedTuple):
     """What one epoch did to one view, in order; an epoch without changes is still an epoch."""
 
     view: str
     incarnation: str
     epoch: int
-    changes: list[Change]
+    changes: Sequence[Change]
 
 
 @dataclass(frozen=True)

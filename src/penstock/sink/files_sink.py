@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from penstock.change import Epoch
+from penstock.change import Additions, Epoch
 from penstock.errors import FencedError, SinkError
 from penstock.points import reach
 from penstock.sink.file_rows import ENCODERS
@@ -76,7 +76,8 @@ class FilesSink:
 
     def deliver(self, epoch: Epoch) -> None:
         ops = None if self._spec.append_only else [change.op for change in epoch.changes]
-        self._write(epoch, [change.row for change in epoch.changes], ops)
+        rows = epoch.changes.rows if isinstance(epoch.changes, Additions) else [change.row for change in epoch.changes]
+        self._write(epoch, rows, ops)
 
     def deliver_complete(self, epoch: Epoch, rows: Sequence[str]) -> None:
         self._write(epoch, rows, None)

@@ -17,11 +17,11 @@ from typing import TypeVar
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from penstock.change import Change, Epoch
+from penstock.change import Epoch
 from penstock.errors import FencedError, SinkError
 from penstock.points import reach
 from penstock.sink.kafka_progress import PARTITIONS, PROGRESS, TOPIC_CONFIG, Progress, bounds, partition_of, read_progress, read_to, sinks_known
-from penstock.sink.kafka_records import Record, Records
+from penstock.sink.kafka_records import Made, Records
 from penstock.sink.kafka_server import BULK, PATIENCE_S, KafkaServer
 from penstock.sink.spec import SinkSpec
 
@@ -78,7 +78,7 @@ class TransactionalKafkaSink:
             self._producer.purge()
             self._producer = None
 
-    def _write(self, epoch: Epoch, records: Sequence[Record | Change]) -> None:
+    def _write(self, epoch: Epoch, records: Made) -> None:
         if self._producer is None:
             self.position(epoch.incarnation)
         before = self._progress
@@ -92,7 +92,7 @@ class TransactionalKafkaSink:
             self._transact(after, records)
             self._progress = after
 
-    def _transact(self, after: Progress, records: Sequence[Record | Change]) -> None:
+    def _transact(self, after: Progress, records: Made) -> None:
         assert self._producer is not None
         producer, middle = self._producer, len(records) // 2
         producer.begin_transaction()
@@ -103,7 +103,7 @@ class TransactionalKafkaSink:
         reach("sink.before-commit")
         _patiently(producer.commit_transaction)
 
-    def _produce(self, producer: Producer, epoch: int, records: Sequence[Record | Change]) -> None:
+    def _produce(self, producer: Producer, epoch: int, records: Made) -> None:
         headers, topic, produce = self._records.headers(epoch, owned=True), self._server.topic, producer.produce
         deadline = time.monotonic() + _TRANSACTION_S
         for op, key, value in records:
@@ -119,7 +119,7 @@ class TransactionalKafkaSink:
     def _mark(self, producer: Producer, progress: Progress) -> None:
         producer.produce(PROGRESS, value=progress.as_json(), key=self._name, partition=partition_of(self._name, self._partitions))
 
-    def _left_behind(self, records: Sequence[Record | Change]) -> list[Record]:
+    def _left_behind(self, records: Made) -> Made:
         """Tombstones for the keys that this sink put into the topic in its last life and does not put now."""
         known = sinks_known(self._server.login, self._partitions, _TRANSACTION_S + PATIENCE_S)
         same = sorted(name for name in known if name != self._name and name.endswith(f".{self._spec.name}.{self._server.topic}"))
@@ -139,7 +139,7 @@ class TransactionalKafkaSink:
         spans = bounds(self._server.login, self._server.topic, list(range(self._topic_partitions)))
         read_to(self._server.login, self._server.topic, spans, look, _TRANSACTION_S + PATIENCE_S)
         put = {key for _, key, value in records if value is not None}
-        return [Record("-", key.decode(), None) for key, living in alive.items() if living and key.decode() not in put]
+        return [("-", key.decode(), None) for key, living in alive.items() if living and key.decode() not in put]
 
     def _check_may_begin_anew(self) -> None:
         if self._progress.total and not self._records.tombstones and not self._spec.complete and self._spec.options.get("anew") != "append":

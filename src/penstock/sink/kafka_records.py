@@ -9,21 +9,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import NamedTuple
+from itertools import repeat
+from typing import TypeAlias
 
-from penstock.change import Change, Epoch
+from penstock.change import Additions, Change, Epoch
 from penstock.errors import SinkError
 from penstock.sink.spec import SinkSpec
 
 Headers = list[tuple[str, str | bytes | None]]
 
 
-class Record(NamedTuple):
-    """A record to be, in the order of a `Change`, which is one as it stands where nothing has to be made of it: no `value` is a tombstone."""
-
-    op: str
-    key: str | None
-    value: str | None
+# Records to be: operation, key, value, in the order of a `Change`, which is one as it stands; no value is a tombstone.
+Made: TypeAlias = Sequence[tuple[str, str | None, str | None]]
 
 
 class Records:
@@ -34,12 +31,14 @@ class Records:
         self._column = self._key_column()
         self.tombstones = spec.key is not None and self._column in (None, *(spec.key if len(spec.key) == 1 else ()))
 
-    def of(self, changes: Sequence[Change]) -> Sequence[Record | Change]:
+    def of(self, changes: Sequence[Change]) -> Made:
+        if self._column is None and isinstance(changes, Additions):
+            return list(zip(repeat("+"), repeat(None), changes.rows, strict=False))
         if self._column is None and not self.tombstones:
             return changes
-        return [Record(change.op, self._key(change), None if change.op == "-" and self.tombstones else change.row) for change in changes]
+        return [(change.op, self._key(change), None if change.op == "-" and self.tombstones else change.row) for change in changes]
 
-    def of_complete(self, epoch: Epoch, rows: Sequence[str]) -> Sequence[Record | Change]:
+    def of_complete(self, epoch: Epoch, rows: Sequence[str]) -> Made:
         """Every row again; keyed rows that are gone are in the epoch's changes and become tombstones."""
         gone = [Change("-", self._view_key(change.row), change.row) for change in epoch.changes if change.op == "-" and self.tombstones]
         return self.of([*gone, *(Change("+", self._view_key(row), row) for row in rows)])

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from penstock.change import Change, Epoch
+from penstock.change import Epoch
 from penstock.points import reach
-from penstock.sink.kafka_records import Record, Records
+from penstock.sink.kafka_records import Made, Records
 from penstock.sink.kafka_server import BULK, PATIENCE_S, KafkaServer
 from penstock.sink.spec import SinkSpec
 
@@ -43,7 +43,7 @@ class KafkaSink:
         self._producer.purge()
         self._producer.flush(1)
 
-    def _send(self, epoch: int, records: Sequence[Record | Change]) -> None:
+    def _send(self, epoch: int, records: Made) -> None:
         self._failure, self._heard = None, time.monotonic()
         middle = len(records) // 2
         self._produce(epoch, records[:middle])
@@ -56,7 +56,7 @@ class KafkaSink:
         if self._failure is not None:
             raise self._server.error(self._failure)
 
-    def _produce(self, epoch: int, records: Sequence[Record | Change]) -> None:
+    def _produce(self, epoch: int, records: Made) -> None:
         headers, topic, produce = self._records.headers(epoch), self._server.topic, self._producer.produce
         for op, key, value in records:
             while True:

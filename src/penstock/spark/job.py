@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.catalog import Incarnation
-from penstock.change import Change, Epoch
+from penstock.change import Additions, Epoch
 from penstock.eventtime import interval
 from penstock.plan.cut import KEPT, Strategy
 from penstock.plan.nodes import Order
@@ -165,8 +165,7 @@ class JobRun:
         first = self._position.epoch < 0 and number == 0
         owner = self.job.members[0]
         if not owner.stored:
-            changes = [Change("+", None, str(row)) for row in table["__row"].to_pylist()]
-            self._outbox.pass_on(Epoch(owner.name, self._life.name, number, changes))
+            self._outbox.pass_on(Epoch(owner.name, self._life.name, number, Additions(table["__row"].to_pylist())))
         changed = first or (table["count"][0].as_py() if self._recomputes else table.num_rows) > 0
         whole = self._recomputed(number) if changed and self._recomputes else None
         with self._store.open_epoch(self.job.name, self._life.name, self._position.fence, number) as writer:
@@ -177,7 +176,7 @@ class JobRun:
         appended = owner.stored and not self._recomputes and owner.cut.upper is None and owner.cut.keys is None
         if not appended or not self._outbox.delivers(owner.name):
             return None
-        return Epoch(owner.name, self._life.name, number, [Change("+", None, row) for row in table["__row"].to_pylist()])
+        return Epoch(owner.name, self._life.name, number, Additions(table["__row"].to_pylist()))
 
     def _forget(self, writer: EpochWriter) -> None:
         """A new incarnation begins: its rows replace those of the last one in this very epoch."""
