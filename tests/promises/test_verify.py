@@ -196,7 +196,7 @@ def test_a_running_app_is_equal_at_every_moment(trial: Trial) -> None:
     with trial.live() as running:
         feeder = threading.Thread(target=feed)
         feeder.start()
-        running.until(lambda: len(trial_rows(trial, "copy")) > 4 and len(trial_rows(trial, "closed")) > 0 and trial_rows(trial, "totals"))
+        running.until(lambda: all(trial_rows(trial, view) for view in ("copy", "totals", "minutes", "closed")))
         epochs = []
         while feeder.is_alive():
             found = verdicts(trial)
@@ -383,6 +383,7 @@ def test_a_doubled_row_is_named_in_every_kind_of_sink(planted: Planted) -> None:
         (fault,) = faults(verdict)
         assert json.loads(fault["found"]) == {"id": 7, "item": "tea", "amount": 70}
         assert fault["place"]
+        assert fault["input"] == [f"{planted.trial.folder / 'sales' / '0003.json'} line 2"]
 
 
 def test_a_changed_value_is_named_in_every_kind_of_sink(planted: Planted) -> None:

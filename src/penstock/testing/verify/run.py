@@ -24,7 +24,7 @@ from penstock.testing.verify.expected import Oracle
 from penstock.testing.verify.files import read_files
 from penstock.testing.verify.kafka import read_kafka
 from penstock.testing.verify.report import SHOWN_MAX, Verdict
-from penstock.testing.verify.rows import Reader
+from penstock.testing.verify.rows import Reader, Values
 from penstock.testing.verify.tables import confirmed, read_postgres, read_store, store_snapshot
 from penstock.wiring import secrets
 
@@ -125,16 +125,21 @@ class _Place:
         found = compare(reader, expected.rows, held.rows)
         found = replace(found, extra=(*found.extra, *held.repeated))
         verdict = replace(verdict, found=found, earlier=held.earlier, late=expected.late, notes=(*verdict.notes, *expected.notes))
-        return verdict if found.equal else self._traced(verdict)
+        return verdict if found.equal else self._traced(verdict, reader)
 
-    def _traced(self, verdict: Verdict) -> Verdict:
+    def _as_expected(self, verdict: Verdict, reader: Reader) -> dict[Values, str]:
+        """The texts of the expected rows by their values: a row that was doubled may be spelled in another way where it was found."""
+        return {reader.values(row.text): row.text for row in self._oracle.expected(self._life, self._member, verdict.epoch).rows}
+
+    def _traced(self, verdict: Verdict, reader: Reader) -> Verdict:
         """The first faulty rows with the input behind them; where that cannot be told, all the input it may be."""
         found = verdict.found
-        faulty = [*found.missing, *(wanted for wanted, _ in found.different), *found.extra]
-        lines = list(dict.fromkeys(row.text for row in faulty))[:SHOWN_MAX]
-        origins = self._oracle.origins(self._life, self._member, verdict.epoch, lines)
+        faulty = [*found.missing, *(wanted for wanted, _ in found.different), *found.extra][:SHOWN_MAX]
+        known = self._as_expected(verdict, reader) if found.extra else {}
+        texts = {row.text: known.get(reader.values(row.text), row.text) for row in faulty}
+        origins = self._oracle.origins(self._life, self._member, verdict.epoch, set(texts.values()))
         if origins:
-            return replace(verdict, origins=origins)
+            return replace(verdict, origins={text: origins[line] for text, line in texts.items() if line in origins})
         end = self._life.logged(max(verdict.epoch, 0))[-1]
         taken = "; ".join(f"{name} up to {self._life.span(name, end).end}" for name in dict.fromkeys(self._life.occurrences))
         return replace(verdict, notes=(*verdict.notes, f"the input is somewhere in epochs 0 to {verdict.epoch}: {taken}"))
