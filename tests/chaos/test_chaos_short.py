@@ -10,6 +10,7 @@ from penstock.points import POINTS
 from penstock.testing.chaos.report import Outcome
 from penstock.testing.chaos.storm import storm
 
+pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.postgres]
 FAULTS = ["kill-at", "kill-driver", "kill-jvm", "kill-broker", "kill-postgres", "zombie", "corrupt-checkpoint"]
 
 
