@@ -46,8 +46,8 @@ def test_a_trigger_that_cannot_be_kept_is_told_with_one_that_could(trial: Trial,
     trial.write(
         "app.sql",
         """
-        CREATE STREAM ticks (n BIGINT) WITH (connector = 'generator', rows_per_second = '100', n = 'row');
-        CREATE MATERIALIZED VIEW copy WITH (trigger = '100 milliseconds') AS SELECT n FROM ticks;
+        CREATE STREAM ticks (k BIGINT) WITH (connector = 'generator', rows_per_second = '100', k = 'n');
+        CREATE MATERIALIZED VIEW copy WITH (trigger = '100 milliseconds') AS SELECT k FROM ticks;
         CREATE SINK out FROM copy WITH (connector = 'callback', callback = 'slow:take');
         """,
     )
