@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TypeVar
 
@@ -154,6 +155,9 @@ class TransactionalKafkaSink:
 
     def failed(self, error: KafkaError) -> SinkError:
         """Throw the producer away, and say what happened: a fence, or something after which the epoch comes again."""
+        if self._producer is not None and error.txn_requires_abort():
+            with suppress(KafkaException):  # who opens the sink next ends the transaction anyway; until then it holds up the topic's readers
+                self._producer.abort_transaction(PATIENCE_S)
         self.close()
         if error.code() in _FENCED and self._taken_over():
             return FencedError(
