@@ -74,7 +74,7 @@ def test_a_known_exception_passes_and_an_unknown_one_does_not() -> None:
         "Caused by: py4j.Py4JException: Error while sending a command.",
     ]
     assert unexplained(lines, known_by([BY_NAME["kill-driver"]])) == []
-    assert unexplained(lines, known_by([BY_NAME["duplicates"]])) == [lines[0]]
+    assert unexplained(lines, known_by([BY_NAME["duplicates"]])) == [" / ".join([lines[0], lines[1], lines[3]])]
     other = "2026-11-16T02:32:43.511Z ERROR Executor: java.lang.NullPointerException: x"
     assert unexplained([*lines, other], known_by([BY_NAME["kill-driver"]])) == [other]
 

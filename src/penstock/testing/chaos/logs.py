@@ -56,7 +56,8 @@ def unexplained(lines: Sequence[str], known: re.Pattern[str]) -> list[str]:
     for record in _records(lines):
         said = [text for line in record if (text := _said(line)) is not None]
         if said and not any(known.search(text) for text in [*said, *(line for line in record if line[:1].strip())]):
-            found.append(said[0][:300])
+            more = [line for line in record[1:] if line[:1].strip()]
+            found.append(" / ".join(text[:200] for text in [said[0], *more[:2]] if text))
     return list(dict.fromkeys(found))
 
 
