@@ -52,10 +52,11 @@ def _words(runs: list[dict[str, object]]) -> str:
     looks = sum(int(str(run["looks"])) for run in runs)
     apps = ", ".join(f"`{name}`" for name in dict.fromkeys(str(run["app"]) for run in runs))
     equal = sum(1 for run in runs if run["verify"] == "equal")
+    odd = sum(1 for run in runs if "unknown in the logs" in str(run["failures"]))
     return (
-        f"Made by `make chaos`: {len(runs)} runs of {apps}, seeds {', '.join(map(str, seeds))}; {rows:,} rows fed, {looks:,} looks of the reader,"
-        f" `verify` equal in {equal} of {len(runs)}. Recovery counts from the moment nothing is in the way until every view went on;"
-        " a kill of the driver includes its new start."
+        f"Made by `make chaos`: {len(runs)} runs ({apps}; seeds {', '.join(map(str, seeds))}), {rows:,} rows fed, {looks:,} looks of the reader,"
+        f" `verify` equal in {equal} of {len(runs)}; {odd} with records in the logs that no fault explains. Recovery counts from the moment"
+        " nothing is in the way until every view went on; where the driver was killed it includes a new start of Spark."
     )
 
 
