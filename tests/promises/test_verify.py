@@ -186,28 +186,32 @@ def test_a_running_app_is_equal_at_every_moment(trial: Trial) -> None:
         SALES.format(FOLDER) + COPY + TOTALS + WINDOWS + "CREATE SINK copies FROM copy WITH (connector = 'files', path = 'out');",
     )
     (trial.folder / "sales").mkdir()
-    feeding = threading.Event()
+    fed: list[Path] = []
+    enough = threading.Event()
 
     def feed() -> None:
-        for number in range(40):
-            trial.feed("sales", sale(100 + number, number * 11, "tea" if number % 3 else "milk"), sale(200 + number, (number * 7) % 90))
-            feeding.wait(0.1)
+        while not enough.wait(0.2):
+            number = len(fed)
+            fed.append(trial.feed("sales", sale(100 + number, number * 11, "tea" if number % 3 else "milk"), sale(500 + number, (number * 7) % 90)))
 
     with trial.live() as running:
         feeder = threading.Thread(target=feed)
         feeder.start()
-        running.until(lambda: all(trial_rows(trial, view) for view in ("copy", "totals", "minutes", "closed")))
-        epochs = []
-        while feeder.is_alive():
-            found = verdicts(trial)
-            assert all_equal(found)
-            epochs.append(found["copy", "copies"].epoch)
-        feeder.join()
-    assert len(epochs) > 0
+        try:
+            running.until(lambda: all(trial_rows(trial, view) for view in ("copy", "totals", "minutes", "closed")))
+            first = verdicts(trial)
+            running.until(lambda: len(trial_rows(trial, "copy")) > first["copy", None].found.rows)
+            second = verdicts(trial)
+        finally:
+            enough.set()
+            feeder.join()
+    assert all_equal(first)
+    assert all_equal(second)
+    assert first["copy", None].epoch < second["copy", None].epoch
     trial.drain()
     found = verdicts(trial)
     assert all_equal(found)
-    assert found["copy", "copies"].found.rows == 80
+    assert found["copy", "copies"].found.rows == 2 * len(fed)
     assert found["minutes", None].late > 0
 
 

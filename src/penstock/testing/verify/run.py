@@ -104,6 +104,9 @@ class _Place:
             self._app.declared.name,
         )
         held = self._delivered(spec, reader)
+        if held.epoch < 0 <= stored:  # nothing at all was delivered, which nothing would be equal to
+            verdict = replace(verdict, notes=("this life of the view has delivered nothing here",))
+            held = replace(held, epoch=stored)
         return self._judged(replace(verdict, epoch=held.epoch, behind=max(0, stored - held.epoch)), reader, held)
 
     def _delivered(self, spec: SinkSpec, reader: Reader) -> Delivered:
@@ -114,11 +117,12 @@ class _Place:
             case "postgres":
                 return read_postgres(spec, reader, life.incarnation, lambda: self._confirmed(spec.name))
             case _:
-                return read_kafka(spec, reader, life.since, self._confirmed(spec.name))
+                place = f".{spec.name}.{spec.options['topic']} "
+                return read_kafka(spec, reader, life.since, self._confirmed(spec.name, place))
 
-    def _confirmed(self, sink: str) -> int:
+    def _confirmed(self, sink: str, place: str = "") -> int:
         with store_snapshot(self._app.settings, self._app.state, self._app.secret) as fetch:
-            return confirmed(fetch, sink, self._life.incarnation)
+            return confirmed(fetch, sink, self._life.incarnation, place)
 
     def _judged(self, verdict: Verdict, reader: Reader, held: Delivered) -> Verdict:
         expected = self._oracle.expected(self._life, self._member, held.epoch)

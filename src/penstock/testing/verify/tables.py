@@ -58,10 +58,11 @@ def read_store(fetch: Fetch, job: str, incarnation: str, view: str) -> Delivered
     return Delivered(int(epoch[0][0]), [Row(row, f"penstock_rows id {number}") for number, row in rows], [])
 
 
-def confirmed(fetch: Fetch, sink: str, incarnation: str) -> int:
-    """The last epoch that a sink without a ledger of its own has confirmed to the store."""
-    found = fetch("SELECT epoch FROM penstock_delivered WHERE sink = ? AND incarnation = ?", sink, incarnation)
-    return int(found[0][0]) if found else -1
+def confirmed(fetch: Fetch, sink: str, incarnation: str, place: str = "") -> int:
+    """The last epoch that was confirmed to the store for a sink. One with a ledger of its own is known there by its name and `place`."""
+    found = fetch("SELECT sink, epoch FROM penstock_delivered WHERE incarnation = ?", incarnation)
+    own = [int(epoch) for name, epoch in found if name == sink or (place and name.startswith(f"{sink}, ") and place in name)]
+    return max(own, default=-1)
 
 
 def read_postgres(spec: SinkSpec, reader: Reader, incarnation: str, position: Callable[[], int]) -> Delivered:
