@@ -38,8 +38,9 @@ class Topic:
 class Admin:
     """The broker behind a stream, asked for its topic."""
 
-    def __init__(self, spec: SourceSpec) -> None:
+    def __init__(self, spec: SourceSpec, answer_s: float = _ANSWER_S) -> None:
         self._spec = spec
+        self._answer_s = answer_s
         self._topic = spec.options["topic"]
         self._trouble = ""
         self._refused = False
@@ -61,7 +62,7 @@ class Admin:
 
     def _described(self) -> tuple[str, list[int]]:
         try:
-            found = self._awaited(self._client.describe_topics(TopicCollection([self._topic]), request_timeout=_ANSWER_S)[self._topic])
+            found = self._awaited(self._client.describe_topics(TopicCollection([self._topic]), request_timeout=self._answer_s)[self._topic])
         except KafkaException as error:
             if error.args[0].code() in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC):
                 raise self._missing() from error
@@ -70,14 +71,14 @@ class Admin:
 
     def _offsets(self, parts: list[TopicPartition], which: OffsetSpec) -> dict[int, int]:
         try:
-            asked = self._client.list_offsets(dict.fromkeys(parts, which), request_timeout=_ANSWER_S)
+            asked = self._client.list_offsets(dict.fromkeys(parts, which), request_timeout=self._answer_s)
             return {part.partition: int(self._awaited(answer).offset) for part, answer in asked.items()}
         except KafkaException as error:
             raise self._silent(error.args[0].str()) from error
 
     def _awaited(self, answer: Future[Any]) -> Any:
         """What the broker answers; a login that it refuses is told at once, for the client would try again until the time is over."""
-        deadline = time.monotonic() + _ANSWER_S + 1
+        deadline = time.monotonic() + self._answer_s + 1
         while not answer.done() and not self._refused and time.monotonic() < deadline:
             self._client.poll(0.01)
         if not answer.done():
@@ -97,7 +98,7 @@ class Admin:
 
     def _missing(self) -> NameFault:
         try:
-            known = [name for name in self._client.list_topics(timeout=_ANSWER_S).topics if not name.startswith("__")]
+            known = [name for name in self._client.list_topics(timeout=self._answer_s).topics if not name.startswith("__")]
         except KafkaException:
             known = []
         near = difflib.get_close_matches(self._topic, known, n=1)

@@ -22,6 +22,7 @@ from penstock.sink.ddl import columns
 from penstock.sink.store import DeadRow, Store
 from penstock.source import Recorded
 from penstock.spark import rows
+from penstock.spark.backlog import Backlog
 from penstock.spark.ending import last_status, note_status, raise_failed, view_status
 from penstock.spark.faults import in_users_words
 from penstock.spark.frames import App, plan_frame, register_history
@@ -129,7 +130,7 @@ class SparkRunner:
             spark, store, catalog = self._spark(), self._results(), Catalog(self._app.state)
             gate = threading.Semaphore(2 * max(2, spark.sparkContext.defaultParallelism))
             guards = [
-                Guard(job, partial(self._open_run, spark, store, job, accept_gaps), catalog, self._app.settings, stop, gate)
+                Guard(job, partial(self._open_run, spark, store, job, accept_gaps), catalog, self._app.settings, stop, gate, self._backlog(job))
                 for job in jobs(self._app.declared)
             ]
             note_status(store, [guard.progress for guard in guards])
@@ -139,6 +140,10 @@ class SparkRunner:
                 raise hold.fenced()
             note_status(store, [guard.progress for guard in guards])
         raise_failed(guards)
+
+    def _backlog(self, job: Job) -> Backlog:
+        streams = (self._app.declared.streams[name] for name in job.streams)
+        return Backlog({stream.name: self._app.spec(stream) for stream in streams if stream.options.get("connector") == "kafka"})
 
     def _open_run(self, spark: SparkSession, store: Store, job: Job, accept_gaps: Collection[str], life: Incarnation) -> JobRun:
         run = JobRun(spark, self._app, job, store, life)

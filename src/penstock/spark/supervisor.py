@@ -21,6 +21,7 @@ from penstock.errors import EngineError, FencedError, GapError, PenstockError, S
 from penstock.settings import Settings
 from penstock.share.jobs import Job
 from penstock.share.progress import Progress
+from penstock.spark.backlog import Backlog
 from penstock.spark.faults import in_users_words
 from penstock.spark.job import JobRun, StopRequested
 from penstock.spark.measure import measured
@@ -44,6 +45,7 @@ class Guard:
     settings: Settings
     stop: threading.Event
     gate: AbstractContextManager[object] = field(default_factory=nullcontext)
+    backlog: Backlog = field(default_factory=lambda: Backlog({}))
     progress: Progress = field(init=False)
     error: PenstockError | None = None
     _down_since: float | None = None
@@ -127,7 +129,7 @@ class Guard:
 
     def _measure(self, run: JobRun, base: Progress, interval_s: float | None) -> None:
         before = self.progress
-        found = measured(before, run, base, interval_s)
+        found = self.backlog.shown(measured(before, run, base, interval_s), run)
         if found.batches > before.batches and self._down_since is not None:
             found = replace(found, recovery_s=time.monotonic() - self._down_since)
             self._down_since = None
