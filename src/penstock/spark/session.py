@@ -183,6 +183,9 @@ def _log_file(state: Path) -> Path:
         logger.addHandler(handler)
         logger.propagate = False
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    root = logging.getLogger()
+    if not logging.getLogger("penstock").propagate and root.handlers in ([], [_quiet]):
+        root.handlers = [handler]  # py4j tells the root logger, and so the terminal, of a connection that broke
     if _quiet is not None:
         _quiet.close()
     _quiet = handler

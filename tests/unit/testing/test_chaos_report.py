@@ -106,7 +106,8 @@ def test_damage_is_one_file_settled_by_the_choice_and_can_be_undone(tmp_path: Pa
         spoilt.restore()
         ways[str(spoilt)] += 1
     assert {path: path.read_bytes() for path in life.rglob("*") if path.is_file()} == before
-    assert {text.split()[0] for text in ways} == {"offsets/10", "commits/9", "life/metadata", "1/5_ab.changelog"}
+    assert {text.split()[0] for text in ways} == {"offsets/10", "commits/9", "life/metadata", "1/5_ab.changelog", "offsets/9"}
+    assert {text for text in ways if "removed" in text and "offsets" in text} == {"offsets/9 removed"}
 
 
 def test_only_a_refusal_that_names_the_file_counts(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ class Spoilt:
 def spoil(checkpoints: Path, choice: int) -> Spoilt | None:
     """Spoil one file of one job's present checkpoint, all of it settled by `choice`; None when there is none.
 
-    The newest commit file is never removed: that is what every crash leaves, so there is nothing to notice.
+    What every crash may leave cannot be noticed: the newest commit is never removed, nor the plan of an epoch that was not committed.
     """
     lives = sorted(path.parent for path in checkpoints.glob("*/*/offsets"))
     if not lives:
@@ -43,8 +43,12 @@ def spoil(checkpoints: Path, choice: int) -> Spoilt | None:
     path = _newest(life, kind) or _newest(life, "offsets")
     if path is None:
         return None
-    if way == "removed" and kind == "commits":
-        way = "cut short"
+    if way == "removed" and path.parent.name in ("offsets", "commits"):
+        committed = _newest(life, "commits")
+        if path.parent.name == "commits" or committed is None:
+            way = "cut short"
+        else:
+            path = life / "offsets" / committed.name
     content = path.read_bytes()
     _spoil(path, way, content)
     return Spoilt(path, way, content)

@@ -211,7 +211,8 @@ def corrupt_checkpoint(run: Run, step: Step) -> str:
     if driver.code is None:
         driver.kill()
     driver.sweep()
-    spoilt.restore()
+    if named or not went_on:  # a run that went on has made its own of it
+        spoilt.restore()
     run.healed()
     run.start()
     if named:

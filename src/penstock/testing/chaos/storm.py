@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from penstock.errors import OptionFault
@@ -41,6 +43,17 @@ def storm(
         folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-chaos-")))
         opened = _opened(app, stack, folder, asked, views) if app in ROUTES else users(_app(app), state, settings or {})
         return _run(opened, seed, asked, minutes, folder, say)
+
+
+@contextmanager
+def orderly_end() -> Iterator[None]:
+    """SIGTERM and SIGHUP as Ctrl-C: what was started is ended first."""
+    before = {number: signal.signal(number, lambda *_: sys.exit(130)) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _opened(route: str, stack: ExitStack, folder: Path, asked: list[Fault], views: Sequence[str]) -> Opened:

@@ -13,7 +13,7 @@ from pathlib import Path
 from penstock.testing.chaos.apps import ROUTES, VIEWS
 from penstock.testing.chaos.faults import chosen
 from penstock.testing.chaos.report import keep, kept, markdown, publish, table
-from penstock.testing.chaos.storm import storm
+from penstock.testing.chaos.storm import orderly_end, storm
 
 _CLUSTER = ("kill-executor", "kill-worker")
 
@@ -61,4 +61,5 @@ def _words(runs: list[dict[str, object]]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path("docs/chaos.json"), Path("docs/guarantees.md")))
+    with orderly_end():
+        sys.exit(main(Path("docs/chaos.json"), Path("docs/guarantees.md")))

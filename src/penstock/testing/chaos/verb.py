@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json as json_text
-import signal
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -42,26 +38,14 @@ def chaos(
         return
     if app is None:
         raise OptionFault("chaos wants an app", hint="a file or folder, or one of the built-in apps that `penstock chaos --list` names")
-    from penstock.testing.chaos.storm import storm
+    from penstock.testing.chaos.storm import orderly_end, storm
 
     named = [name.strip() for name in (faults or "").split(",") if name.strip()]
-    for number in (signal.SIGTERM, signal.SIGHUP):  # as Ctrl-C: end what was started before ending oneself
-        signal.signal(number, lambda *_: sys.exit(130))
-    outcome = storm(app, seed, named, minutes, state=state, settings=overrides(settings), say=lambda text: typer.echo(text, err=True), keep=keep)
+    with orderly_end():
+        outcome = storm(app, seed, named, minutes, state=state, settings=overrides(settings), say=lambda text: typer.echo(text, err=True), keep=keep)
     typer.echo(json_text.dumps(outcome.as_json()) if json else outcome.line())
     if outcome.failures:
         raise typer.Exit(1)
-
-
-@contextmanager
-def _orderly_end() -> Iterator[None]:
-    """SIGTERM and SIGHUP as Ctrl-C: what was started is ended first."""
-    before = {number: signal.signal(number, lambda *_: sys.exit(130)) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _list() -> None:
