@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 import uuid
 from collections.abc import Callable
 from contextlib import closing
@@ -187,27 +188,27 @@ def test_a_running_app_is_equal_at_every_moment(trial: Trial) -> None:
     )
     (trial.folder / "sales").mkdir()
     fed: list[Path] = []
-    enough = threading.Event()
 
-    def feed() -> None:
-        while len(fed) < 60 and not enough.wait(0.3):
-            number = len(fed)
-            fed.append(trial.feed("sales", sale(100 + number, number * 11, "tea" if number % 3 else "milk"), sale(500 + number, (number * 7) % 90)))
+    def feed(files: int = 1) -> None:
+        for number in range(len(fed), len(fed) + files):
+            rows = sale(100 + number, number * 30, "tea" if number % 3 else "milk"), sale(500 + number, (number * 7) % 90)
+            fed.append(trial.feed("sales", *rows))
+            time.sleep(0.1)
 
     with trial.live() as running:
-        feeder = threading.Thread(target=feed)
+        for _ in range(6):
+            feed()
+            running.until(lambda: len(trial_rows(trial, "copy")) == 2 * len(fed))
+        running.until(lambda: all(trial_rows(trial, view) for view in ("totals", "minutes", "closed")))
+        feeder = threading.Thread(target=feed, args=(20,))
         feeder.start()
-        try:
-            running.until(lambda: all(trial_rows(trial, view) for view in ("copy", "totals", "minutes", "closed")))
-            first = verdicts(trial)
-            running.until(lambda: len(trial_rows(trial, "copy")) > first["copy", None].found.rows)
-            second = verdicts(trial, "copy")
-        finally:
-            enough.set()
-            feeder.join()
+        first = verdicts(trial)
+        feeder.join()
+        running.until(lambda: len(trial_rows(trial, "copy")) == 2 * len(fed))
+        second = verdicts(trial, "copy")
     assert all_equal(first)
     assert all_equal(second)
-    assert first["copy", None].epoch < second["copy", None].epoch
+    assert second["copy", None].found.rows == 52
     trial.drain()
     found = verdicts(trial)
     assert all_equal(found)
