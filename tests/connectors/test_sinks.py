@@ -167,7 +167,7 @@ def test_postgres_skips_a_replayed_epoch(opened: Opener, db: Database) -> None:
     again.deliver(epoch(0, [bag("+", "a", 1)]))
     again.deliver(epoch(2, [bag("+", "b", 1)]))
     assert db.run("SELECT k FROM t") == [("a",), ("b",)]
-    assert db.run("SELECT sink, target, incarnation, fence, epoch FROM penstock_epochs") == [("s", "t", "one", 2, 2)]
+    assert db.run("SELECT sink, target, incarnation, fence, epoch FROM penstock_sinks") == [("s", "t", "one", 2, 2)]
 
 
 def test_postgres_fences_the_older_driver(opened: Opener, db: Database) -> None:
@@ -210,7 +210,7 @@ def test_postgres_at_least_once_has_no_ledger(opened: Opener, db: Database) -> N
     sink.deliver(epoch(0, [bag("+", "a", 1)]))
     sink.deliver(epoch(0, [bag("+", "a", 1)]))
     assert db.run("SELECT k FROM t") == [("a",), ("a",)]
-    assert db.run("SELECT to_regclass('penstock_epochs')") == [(None,)]
+    assert db.run("SELECT to_regclass('penstock_sinks')") == [(None,)]
 
 
 def test_postgres_writes_into_an_existing_table_of_other_types(opened: Opener, db: Database) -> None:
@@ -219,7 +219,7 @@ def test_postgres_writes_into_an_existing_table_of_other_types(opened: Opener, d
     sink.deliver(epoch(0, [put("a", 1), put("b", 2)]))
     sink.deliver(epoch(1, [put("a", 7), taken("b", 2)]))
     assert db.run('SELECT "K", n FROM shop."Odd Name"') == [("a", Decimal(7))]
-    assert db.run("SELECT epoch FROM shop.penstock_epochs") == [(1,)]
+    assert db.run("SELECT epoch FROM shop.penstock_sinks") == [(1,)]
 
 
 @pytest.mark.parametrize(

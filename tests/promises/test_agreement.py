@@ -71,7 +71,7 @@ def test_an_older_copy_of_the_state_folder_is_refused_by_what_the_sink_has(
     shutil.rmtree(trial.state)
     (trial.folder.parent / "copy").rename(trial.state)
     error, _ = trial.fail(StateError)
-    named = {"files": "out/_penstock", "postgres": "penstock_epochs", "kafka": "__penstock_progress"}[connector]
+    named = {"files": "out/_penstock", "postgres": "penstock_sinks", "kafka": "__penstock_progress"}[connector]
     assert "sink `out` has epoch 2 of view `copy`, but the results store only 0" in error.message
     assert named in error.message
 

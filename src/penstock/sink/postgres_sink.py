@@ -1,6 +1,6 @@
 """Delivers to a table of a Postgres database: keyed views upsert and delete, others insert and take back single copies.
 
-Exactly-once (the default): rows and ledger change in one transaction, table `penstock_epochs` beside the target; a replayed
+Exactly-once (the default): rows and ledger change in one transaction, table `penstock_sinks` beside the target; a replayed
 epoch is skipped, an older driver is fenced. At-least-once and at-most-once: no ledger. When a view begins anew (a new incarnation), the first
 epoch replaces the content of a table that Penstock made; a table of the user's own is never emptied: that is refused.
 """
@@ -30,6 +30,12 @@ _ONE_AT_A_TIME = 0x70656E74  # an advisory lock: CREATE TABLE IF NOT EXISTS fail
 _LOCK_PATIENCE = "5s"
 
 
+def ledger_of(table: str) -> sql.Identifier:
+    """The ledger of a sink to `table`: in the same schema, under a name that the results store, which may be there too, does not use."""
+    schema = table.rpartition(".")[0]
+    return sql.Identifier(*([schema] if schema else []), "penstock_sinks")
+
+
 class PostgresSink:
     """One connection, one transaction per epoch."""
 
@@ -37,8 +43,7 @@ class PostgresSink:
         self._spec = spec
         self._server = PostgresServer.from_options(spec.options)
         self._table = spec.options["table"]
-        schema = self._table.rpartition(".")[0]
-        self._ledger = sql.Identifier(schema, "penstock_epochs") if schema else sql.Identifier("penstock_epochs")
+        self._ledger = ledger_of(self._table)
         self._ledgered = delivery_of(spec.options) == EXACTLY_ONCE
         self.ledger = f"the row of sink `{spec.name}` and target `{self._table}` in table {self._ledger.as_string()} of {self._server}"
         self._application = f"penstock {spec.name} to {self._table}"
@@ -146,7 +151,7 @@ class PostgresSink:
         raise SinkError(
             f"sink `{self._spec.name}`: view `{self._spec.view}` begins anew, but table {self._table} holds what an earlier run delivered,"
             f" and {'other sinks write to it too' if made else 'Penstock did not make that table, so it does not empty it'}",
-            hint=f"name another table, or empty it and DELETE FROM penstock_epochs WHERE sink = '{self._spec.name}'",
+            hint=f"name another table, or empty it and DELETE FROM penstock_sinks WHERE sink = '{self._spec.name}'",
         )
 
     def _prepared(self, connection: Connection) -> Target:

@@ -6,6 +6,7 @@ Jobs write in parallel, each in its own transaction; the row lock of the fence k
 from __future__ import annotations
 
 import itertools
+import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,7 +15,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import psycopg
 from psycopg import sql
+from psycopg.errors import LockNotAvailable
 
+from penstock.errors import SinkError
 from penstock.sink.ddl import columns
 from penstock.sink.postgres_server import Connection, PostgresServer
 from penstock.sink.postgres_types import decoded
@@ -23,10 +26,12 @@ from penstock.sink.tables import BATCH, LAYOUT, Session
 
 _TYPES = {"serial": "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "integer": "BIGINT", "bytes": "BYTEA", "text": 'TEXT COLLATE "C"'}
 _ONE_AT_A_TIME = 0x70656E73  # an advisory lock: two processes that start together must not both make the tables
-
-
-_ONE_DRIVER = 0x70656E75  # an advisory lock for each job: unlike a row's lock, it tells who holds it
 _LOCK_PATIENCE = "20s"  # a driver frozen in its transaction would hold it for ever
+_END_FROZEN = (  # sessions of other drivers that have waited for their client all that time, in the middle of a transaction
+    "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND usename = current_user"
+    " AND application_name LIKE 'penstock store %%' AND application_name <> %s"
+    " AND state <> 'idle' AND wait_event = 'ClientRead' AND state_change < clock_timestamp() - %s::interval"
+)
 
 
 class PostgresStore(RelationalStore):
@@ -77,12 +82,24 @@ class _PostgresDatabase:
 
     def __init__(self, server: PostgresServer) -> None:
         self._server = server
+        self._application = f"penstock store {uuid.uuid4()}"
         self._idle: list[Connection] = []
+        try:
+            self._lay_out()
+        except SinkError as error:
+            if not self.may_try_again(error):
+                raise
+            self._lay_out()
+
+    def _lay_out(self) -> None:
+        """Make what is not there; a statement over what is there would wait for its writers, though it has nothing to do."""
         with self._connection() as connection, connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (_ONE_AT_A_TIME,))
             connection.execute("CREATE SCHEMA IF NOT EXISTS penstock")
             for statement in LAYOUT:
-                connection.execute(_marked(statement.format_map(_TYPES)))
+                name = statement.partition(" EXISTS ")[2].split()[0]
+                if connection.execute("SELECT to_regclass(%s)", (f"penstock.{name}",)).fetchone() == (None,):
+                    connection.execute(_marked(statement.format_map(_TYPES)))
 
     @contextmanager
     def writing(self, *, durable: bool = False) -> Iterator[Session]:
@@ -99,18 +116,8 @@ class _PostgresDatabase:
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             yield _PostgresSession(connection)
 
-    def hold(self, session: Session, job: str) -> None:
-        session.fetch("SELECT pg_advisory_xact_lock(?, hashtext(?))", _ONE_DRIVER, job)
-
-    def end_holder(self, job: str) -> bool:
-        with self._connection() as connection:
-            ended = connection.execute(
-                "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks WHERE locktype = 'advisory' AND granted AND pid <> pg_backend_pid()"
-                " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-                " AND classid = %s::bigint::oid AND objid = ((hashtext(%s)::bigint & x'ffffffff'::bigint)::oid)",
-                (_ONE_DRIVER, job),
-            ).fetchall()
-        return bool(ended)
+    def may_try_again(self, error: Exception) -> bool:
+        return isinstance(error.__cause__, LockNotAvailable)
 
     def publish(self, session: Session, view: str, ddl: str) -> None:
         assert isinstance(session, _PostgresSession)
@@ -141,16 +148,23 @@ class _PostgresDatabase:
             connection = self._spare() or self._connect()
             try:
                 yield connection
-            except psycopg.Error:
+            except psycopg.Error as error:
                 connection.close()
                 self.close()
+                if isinstance(error, LockNotAvailable):
+                    self._end_frozen()
                 raise
             finally:
                 if not connection.closed:
                     self._idle.append(connection)
 
+    def _end_frozen(self) -> None:
+        """Who was in the way may be a driver that does not go on: its session is ended, so that the next try gets through."""
+        with self._server.connect() as connection:
+            connection.execute(_END_FROZEN, (self._application, _LOCK_PATIENCE))
+
     def _connect(self) -> Connection:
-        connection = self._server.connect()
+        connection = self._server.connect(self._application)
         connection.execute("SET search_path = penstock, pg_temp; SET work_mem = '64MB'")
         connection.execute(sql.SQL("SET lock_timeout = {}").format(_LOCK_PATIENCE))
         return connection

@@ -24,14 +24,13 @@ class RelationalStore:
     def take_over(self, job: str, incarnation: str) -> Position:
         try:
             return self._taken_over(job, incarnation)
-        except (SinkError, StateError):
-            if not self._database.end_holder(job):
+        except (SinkError, StateError) as error:
+            if not self._database.may_try_again(error):
                 raise
             return self._taken_over(job, incarnation)
 
     def _taken_over(self, job: str, incarnation: str) -> Position:
         with self._database.writing() as session:
-            self._database.hold(session, job)
             session.run(
                 "INSERT INTO penstock_jobs (job, incarnation, fence) VALUES (?, ?, 1)"
                 " ON CONFLICT (job) DO UPDATE SET fence = penstock_jobs.fence + 1, incarnation = excluded.incarnation",
@@ -49,7 +48,6 @@ class RelationalStore:
     def open_epoch(self, job: str, incarnation: str, fence: int, epoch: int) -> Iterator[EpochWriter]:
         reach("store.before-begin")
         with self._database.writing() as session:
-            self._database.hold(session, job)
             holder = session.fetch(f"SELECT fence, incarnation FROM penstock_jobs WHERE job = ?{self._database.row_lock}", job)
             if holder != [(fence, incarnation)]:
                 raise FencedError(

@@ -113,10 +113,7 @@ class _SqliteDatabase:
                 connection.execute("ROLLBACK")
                 self._idle.append(connection)
 
-    def hold(self, session: Session, job: str) -> None:
-        """The file has one writer at a time."""
-
-    def end_holder(self, job: str) -> bool:
+    def may_try_again(self, error: Exception) -> bool:
         return False
 
     def publish(self, session: Session, view: str, ddl: str) -> None:

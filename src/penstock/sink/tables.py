@@ -75,11 +75,8 @@ class Database(Protocol):
     def reading(self) -> AbstractContextManager[Session]:
         """A snapshot: everything read in it is of one moment, and nothing waits for a writer."""
 
-    def hold(self, session: Session, job: str) -> None:
-        """Keep other drivers of the job waiting until this transaction ends, where the database can tell who does."""
-
-    def end_holder(self, job: str) -> bool:
-        """End the transaction of a driver that keeps others waiting and does not go on; False where that cannot be done."""
+    def may_try_again(self, error: Exception) -> bool:
+        """Whether the failure was a frozen driver that was in the way and now is not: its transaction has been ended."""
 
     def publish(self, session: Session, view: str, ddl: str) -> None:
         """Make a view readable by plain SQL under its own name."""

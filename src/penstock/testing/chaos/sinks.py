@@ -19,6 +19,7 @@ from psycopg import sql
 
 from penstock.change import Change
 from penstock.sink.postgres_server import PostgresServer
+from penstock.sink.postgres_sink import ledger_of
 from penstock.testing.chaos.follow import TOMBSTONE, Bag, Epochs, Log, Records, Seen, Table, canonical, row
 
 _POLL_S = 0.25
@@ -159,7 +160,7 @@ class PostgresPlace:
         self._sink, self._table = sink, options["table"]
         schema, _, name = self._table.rpartition(".")
         self._target = sql.Identifier(schema, name) if schema else sql.Identifier(name)
-        self._ledger = sql.Identifier(schema, "penstock_epochs") if schema else sql.Identifier("penstock_epochs")
+        self._ledger = ledger_of(self._table)
         self._judged = Table(f"table {self._table}", log, seen)
         self._found: tuple[int, list[Hashable]] | None = None
 

@@ -16,6 +16,7 @@ from penstock.errors import SinkError, StateError
 from penstock.settings import Settings
 from penstock.sink.options import EXACTLY_ONCE, delivery_of
 from penstock.sink.postgres_server import Connection, PostgresServer
+from penstock.sink.postgres_sink import ledger_of
 from penstock.sink.spec import SinkSpec
 from penstock.testing.verify.changes import Delivered
 from penstock.testing.verify.rows import Reader, Row
@@ -92,8 +93,7 @@ def _postgres_snapshot(server: PostgresServer) -> Iterator[Connection]:
 
 
 def _ledger(connection: Connection, spec: SinkSpec, incarnation: str) -> int:
-    schema = spec.options["table"].rpartition(".")[0]
-    ledger = sql.Identifier(schema, "penstock_epochs") if schema else sql.Identifier("penstock_epochs")
+    ledger = ledger_of(spec.options["table"])
     if connection.execute("SELECT to_regclass(%s)", (ledger.as_string(connection),)).fetchone() == (None,):
         return -1
     found = connection.execute(
