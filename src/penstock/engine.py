@@ -14,9 +14,9 @@ from typing import Protocol
 from penstock.change import Rows
 from penstock.errors import NameFault, Where
 from penstock.plan.check_files import file_findings
-from penstock.plan.cut import inlined, meaning
 from penstock.plan.declare import Declared, View
 from penstock.plan.findings import WARNING, Finding
+from penstock.plan.inline import inlined, meaning
 from penstock.plan.load import spelled
 from penstock.plan.nodes import Item, Node, Order, Project, Scan, names_read
 from penstock.plan.statements import Select, parse

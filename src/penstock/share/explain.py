@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.plan.cut import ALL_COLUMNS, Strategy
+from penstock.plan.cut import Strategy
 from penstock.plan.declare import Declared, Stream
+from penstock.plan.keys import ALL_COLUMNS
 from penstock.plan.nodes import Aggregate, walk
 from penstock.plan.shape import Shapes, window_of
 from penstock.plan.text import sql

@@ -6,8 +6,9 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from penstock.plan.cut import ALL_COLUMNS, Cut, cut
+from penstock.plan.cut import Cut, cut
 from penstock.plan.declare import Declared, Emit, Secret, Sink, Stream, Table, View
+from penstock.plan.keys import ALL_COLUMNS
 from penstock.plan.nodes import names_read
 from penstock.plan.text import sql
 from penstock.plan.watermarks import scoped

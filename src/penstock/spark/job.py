@@ -18,7 +18,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.catalog import Incarnation
 from penstock.change import Additions, Epoch
 from penstock.eventtime import interval
-from penstock.plan.cut import KEPT, Strategy
+from penstock.plan.cut import Strategy
+from penstock.plan.divide import KEPT
 from penstock.plan.nodes import Order
 from penstock.points import reach
 from penstock.share.jobs import Job, Member

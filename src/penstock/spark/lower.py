@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from penstock.plan.cut import ALL_COLUMNS, KEEP, Strategy
+from penstock.plan.cut import Strategy
+from penstock.plan.divide import KEEP
+from penstock.plan.keys import ALL_COLUMNS
 from penstock.plan.nodes import Item, Node, Project, Scan, Union, walk
 from penstock.plan.watermarks import scoped
 from penstock.share.jobs import Member

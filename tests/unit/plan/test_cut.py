@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.plan.cut import ALL_COLUMNS, Cut, Strategy, cut
+from penstock.plan.cut import Cut, Strategy, cut
 from penstock.plan.declare import Declaration, Emit, Stream, Table, View
+from penstock.plan.keys import ALL_COLUMNS
 from penstock.plan.select import parse_select
 from penstock.plan.text import sql
 from penstock.schema import Column, Schema

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.plan.cut import meaning
+from penstock.plan.inline import meaning
 from penstock.plan.load import load
 from penstock.plan.nodes import names_read
 from penstock.plan.text import sql

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from penstock.plan.cut import meaning
 from penstock.plan.declare import Emit, Stream
+from penstock.plan.inline import meaning
 from penstock.plan.nodes import Node, names_read
 from penstock.plan.watermarks import scoped
 from penstock.schema import Schema, quote
