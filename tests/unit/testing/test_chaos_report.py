@@ -9,7 +9,7 @@ from pathlib import Path
 from penstock.testing.chaos import damage
 from penstock.testing.chaos.apps import wanted
 from penstock.testing.chaos.faults import BY_NAME
-from penstock.testing.chaos.feeder import Fed, Feeder, Folder, order, payment
+from penstock.testing.chaos.feeder import Fed, Feeder, Files, order, payment
 from penstock.testing.chaos.logs import known_by, unexplained
 from penstock.testing.chaos.report import BEGIN, END, Injected, Outcome, keep, kept, markdown, p95, publish, table
 
@@ -129,13 +129,16 @@ def test_the_results_of_the_built_in_views_are_known() -> None:
 
 
 def test_the_feeder_remembers_all_that_it_wrote_even_twice_and_late(tmp_path: Path) -> None:
-    feeder = Feeder(Folder(tmp_path), 20, seed=1)
+    orders = tmp_path / "orders"
+    orders.mkdir()
+    feeder = Feeder(Files(orders, tmp_path / "payments.log"), 20, seed=1)
     feeder.duplicate(1)
     feeder.shuffle(2)
     feeder.poison(1)
     for number in range(0, 40, 10):
         feeder._target.put(feeder._batch(number))
-    lines = [line for path in sorted((tmp_path / "orders").iterdir()) for line in path.read_bytes().splitlines()]
+    lines = [line for path in sorted(orders.iterdir()) for line in path.read_bytes().splitlines()]
     assert len(lines) == len(feeder.fed.orders) + feeder.fed.poison
     assert {row["id"] for row in feeder.fed.orders} == set(range(40))
     assert {row["id"] for row in feeder.fed.payments} == set(range(40))
+    assert len((tmp_path / "payments.log").read_bytes().splitlines()) == len(feeder.fed.payments)

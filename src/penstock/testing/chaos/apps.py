@@ -12,7 +12,7 @@ from penstock.testing.chaos.feeder import Fed, Row, moment
 ROUTES: Mapping[str, str] = {
     "kafka-kafka": "four views from topics to topics",
     "kafka-postgres": "four views from topics to Postgres, which also keeps the results",
-    "files-sqlite": "four views from files to files; SQLite keeps the results",
+    "files-sqlite": "four views from files, one of them a log that grows, to files; SQLite keeps the results",
     "kafka-postgres-on-cluster": "the same from topics to Postgres, on a cluster of two workers",
 }
 LATENESS = "10 MINUTES"

@@ -49,7 +49,9 @@ class Driver:
         return next((pid for pid in self.tree()[1:] if program(pid) == "java"), None)
 
     def python_workers(self) -> list[int]:
-        return [pid for pid in self.tree()[1:] if b"pyspark.daemon" in command_line(pid) or b"pyspark/daemon" in command_line(pid)]
+        """The Python processes that the JVM started."""
+        jvm = self.jvm()
+        return [] if jvm is None else [pid for pid in descendants(jvm) if b"pyspark" in command_line(pid)]
 
     def send(self, number: signal.Signals) -> None:
         """To the whole tree: as a machine is stopped or woken."""

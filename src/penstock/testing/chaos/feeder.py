@@ -130,24 +130,27 @@ def _line(row: Row) -> bytes:
     return json.dumps(row).encode()
 
 
-class Folder:
-    """One file for each tick and stream, there whole or not at all."""
+class Files:
+    """Orders as one file for each tick, there whole or not at all; payments into a log that grows."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, orders: Path, payments: Path) -> None:
+        self._orders, self._payments = orders, payments
         self._files = 0
 
     def put(self, batch: Mapping[str, Sequence[bytes]]) -> None:
         self._files += 1
-        for stream, lines in batch.items():
-            place = self._folder / stream
-            place.mkdir(parents=True, exist_ok=True)
-            staged = place / f".{self._files:06}.json"
-            staged.write_bytes(b"".join(line.replace(b"\n", b" ") + b"\n" for line in lines))
-            staged.rename(place / f"{self._files:06}.json")
+        staged = self._orders / f".{self._files:06}.json"
+        staged.write_bytes(_whole(batch["orders"]))
+        staged.rename(self._orders / f"{self._files:06}.json")
+        with self._payments.open("ab") as log:
+            log.write(_whole(batch["payments"]))
 
     def close(self) -> None:
         """Nothing is on its way."""
+
+
+def _whole(lines: Sequence[bytes]) -> bytes:
+    return b"".join(line.replace(b"\n", b" ") + b"\n" for line in lines)
 
 
 class Topics:

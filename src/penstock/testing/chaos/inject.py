@@ -61,12 +61,14 @@ def kill_jvm(run: Run, step: Step) -> str:
 
 
 def kill_python_worker(run: Run, step: Step) -> str:
-    workers = run.driver.python_workers()
-    if not workers:
-        return "none was running"
+    deadline = time.monotonic() + _END_S
+    while not (workers := run.driver.python_workers()):
+        if time.monotonic() > deadline:
+            raise NotSurvived("no Python worker ran")
+        time.sleep(0.05)
     tell(random.Random(step.choice).choice(workers), signal.SIGKILL)
     run.healed()
-    return ""
+    return f"one of {len(workers)}"
 
 
 def kill_executor(run: Run, step: Step) -> str:

@@ -16,7 +16,7 @@ from penstock.sink.options import AT_LEAST_ONCE, EXACTLY_ONCE, delivery_of
 from penstock.sink.postgres_server import PostgresServer
 from penstock.testing.chaos import apps
 from penstock.testing.chaos.apps import Subject
-from penstock.testing.chaos.feeder import Folder, Target, Topics
+from penstock.testing.chaos.feeder import Files, Target, Topics
 from penstock.testing.chaos.follow import Log, Seen
 from penstock.testing.chaos.parts import OwnBroker, Parts, may_mount, started
 from penstock.testing.chaos.sinks import (
@@ -69,7 +69,8 @@ def built_in(route: str, folder: Path, *, views: Sequence[str] = apps.VIEWS, dis
             settings["store"] = f"postgres://{server.user}:{server.password}@{server.host}:{server.port}/{server.new_database()}"
         target = _target(source, home, parts)
         (home / "app.sql").write_text(apps.text(_streams(source, parts), {view: _sink(view, sink, parts) for view in views}), encoding="utf-8")
-        offered = {*parts.offered(), "feeder", "sink", *(["transactions"] if route == "kafka-kafka" else [])}
+        offered = {*parts.offered(), "feeder", "sink"}
+        offered |= {"transactions"} if route == "kafka-kafka" else {"python-worker"} if source == "files" and "joined" in views else set()
         state = (parts.disk or home) / ".penstock"
         name = route if tuple(views) == apps.VIEWS else f"{route} {' '.join(views)}"
         yield Opened(Subject(name, home, state, settings, frozenset(offered), partial(apps.wanted, views=views)), parts, target)
@@ -77,7 +78,8 @@ def built_in(route: str, folder: Path, *, views: Sequence[str] = apps.VIEWS, dis
 
 def _streams(source: str, parts: Parts) -> dict[str, str]:
     if source == "files":
-        return {name: f"connector = 'files', path = 'in/{name}', format = 'json'" for name in ("orders", "payments")}
+        place = "connector = 'files', format = 'json'"
+        return {"orders": f"{place}, path = 'in/orders'", "payments": f"{place}, path = 'in/payments.log', tail = 'true'"}
     assert parts.broker is not None
     servers = parts.broker.servers
     return {name: f"connector = 'kafka', servers = '{servers}', topic = '{name}', format = 'json'" for name in ("orders", "payments")}
@@ -85,9 +87,9 @@ def _streams(source: str, parts: Parts) -> dict[str, str]:
 
 def _target(source: str, home: Path, parts: Parts) -> Target:
     if source == "files":
-        for name in ("orders", "payments"):
-            (home / "in" / name).mkdir(parents=True)
-        return Folder(home / "in")
+        (home / "in/orders").mkdir(parents=True)
+        (home / "in/payments.log").touch()
+        return Files(home / "in/orders", home / "in/payments.log")
     assert parts.broker is not None
     from confluent_kafka.admin import AdminClient
     from confluent_kafka.cimpl import NewTopic
