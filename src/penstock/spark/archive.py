@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from penstock.errors import ToolError
 from penstock.settings import Settings
+from penstock.spark.home import LEFT_OUT
 from penstock.spark.jars import cache_folder, connector_jars, locked, report_on_stderr
 
 if TYPE_CHECKING:
@@ -31,13 +32,13 @@ ARCHIVE_SECONDS_MAX = 600.0
 # The JVM's own log would print thousands of lines about classes that cannot be archived, on stdout.
 _SILENT = "-Xlog:disable"
 # Few cores do better without a collector that works beside them, and with a compiler that spends its time on what is really hot:
-# four times the JVM's own thresholds, which the loops over rows of a long run still pass at once.
+# sixteen times the JVM's own thresholds, which the loops over rows of a long run still pass at once.
 _THRIFTY = (
     "-XX:+UseParallelGC",
-    "-XX:Tier4InvocationThreshold=20000",
-    "-XX:Tier4MinInvocationThreshold=2400",
-    "-XX:Tier4CompileThreshold=60000",
-    "-XX:Tier4BackEdgeThreshold=160000",
+    "-XX:Tier4InvocationThreshold=80000",
+    "-XX:Tier4MinInvocationThreshold=9600",
+    "-XX:Tier4CompileThreshold=240000",
+    "-XX:Tier4BackEdgeThreshold=640000",
 )
 
 # Ends by stop_session, which waits until the JVM, and with it the archive, is done.
@@ -79,7 +80,7 @@ def archive_path() -> Path | None:
 
 def archive_key(jvm: str, class_path: list[str]) -> str:
     """A name that changes with whatever would make an archive unfit."""
-    parts = [version("pyspark"), platform.machine(), jvm, *_THRIFTY, *class_path]
+    parts = [version("pyspark"), platform.machine(), jvm, *_THRIFTY, *LEFT_OUT, *class_path]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 

@@ -27,6 +27,7 @@ from pyspark.sql import SparkSession
 from penstock.errors import EngineError, StateError, ToolError
 from penstock.settings import Settings
 from penstock.spark.archive import ARCHIVE_SECONDS_MAX, DUMP_TO, archive_options, java_program
+from penstock.spark.home import chosen_home
 from penstock.spark.jars import connector_jars, report_on_stderr
 from penstock.spark.pinned import session_conf
 
@@ -124,7 +125,7 @@ def _start(conf: SparkConf, log: Path) -> SparkSession:
         os.environ.setdefault("PYSPARK_PYTHON", python)
     # The launcher is a JVM of its own that only prints the command line of the real one.
     os.environ.setdefault("SPARK_LAUNCHER_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto")
-    with log.open("ab") as sink:
+    with log.open("ab") as sink, chosen_home(str(conf.get("spark.master"))):
         gateway = launch_gateway(conf, {"stdout": sink, "stderr": sink, "start_new_session": True})  # type: ignore[no-untyped-call]
     SparkContext._gateway = gateway
     SparkContext._jvm = gateway.jvm

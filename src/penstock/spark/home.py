@@ -1,0 +1,72 @@
+"""Spark's own folder without what only MLlib needs: it is links to the real one, kept in the cache folder.
+
+Spark asks every jar for extensions when a session starts, and MLlib's answer costs more than a second: its functions are
+described by reflection. An app that uses MLlib, a cluster and a Spark that the user chose by SPARK_HOME have all jars.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+from penstock.spark.jars import cache_folder
+
+LEFT_OUT = ("spark-mllib_", "spark-graphx_")
+_USED_BY = ("pyspark.ml", "pyspark.mllib")
+
+
+@contextmanager
+def chosen_home(master: str) -> Iterator[None]:
+    """SPARK_HOME for the JVM that starts inside: the lean one where it will do."""
+    if not master.startswith("local") or "SPARK_HOME" in os.environ or any(name in sys.modules for name in _USED_BY):
+        yield
+        return
+    lean = lean_home(_real_home(), cache_folder())
+    if lean is None:
+        yield
+        return
+    os.environ["SPARK_HOME"] = str(lean)
+    try:
+        yield
+    finally:
+        del os.environ["SPARK_HOME"]
+
+
+def lean_home(real: Path, cache: Path) -> Path | None:
+    """The folder of links to `real`, made once; None where the cache cannot hold one."""
+    key = hashlib.sha256(f"{version('pyspark')} {real}".encode()).hexdigest()[:12]
+    home = cache / "spark" / key
+    if home.is_dir():
+        return home
+    try:
+        home.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".making.", dir=home.parent) as made:
+            _link(real, Path(made, "home"))
+            Path(made, "home").rename(home)
+    except OSError:  # a cache that cannot be written, or another process that was quicker
+        return home if home.is_dir() else None
+    return home
+
+
+def _link(real: Path, home: Path) -> None:
+    (home / "jars").mkdir(parents=True)
+    for path in real.iterdir():
+        if path.name != "jars":
+            (home / path.name).symlink_to(path)
+    for jar in (real / "jars").iterdir():
+        if not jar.name.startswith(LEFT_OUT):
+            (home / "jars" / jar.name).symlink_to(jar)
+
+
+def _real_home() -> Path:
+    spec = find_spec("pyspark")
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent

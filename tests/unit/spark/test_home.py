@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from penstock.spark import home
+from penstock.spark.home import chosen_home, lean_home
+
+JARS = ("spark-core_2.13-4.3.0.jar", "spark-mllib_2.13-4.3.0.jar", "spark-mllib-local_2.13-4.3.0.jar", "spark-graphx_2.13-4.3.0.jar")
+
+
+@pytest.fixture
+def real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A Spark of a few empty files, and a cache that holds nothing."""
+    folder = tmp_path / "pyspark"
+    (folder / "jars").mkdir(parents=True)
+    (folder / "bin").mkdir()
+    for jar in JARS:
+        (folder / "jars" / jar).touch()
+    monkeypatch.delenv("SPARK_HOME", raising=False)
+    monkeypatch.setenv("PENSTOCK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(home, "_real_home", lambda: folder)
+    for name in ("pyspark.ml", "pyspark.mllib"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    return folder
+
+
+def test_the_lean_home_has_everything_but_mllib(real: Path, tmp_path: Path) -> None:
+    lean = lean_home(real, tmp_path / "cache")
+    assert lean is not None
+    assert sorted(path.name for path in (lean / "jars").iterdir()) == sorted([JARS[0], JARS[2]])
+    assert (lean / "bin").resolve() == real / "bin"
+    assert lean_home(real, tmp_path / "cache") == lean
+    assert [path.name for path in lean.parent.iterdir()] == [lean.name]
+
+
+def test_it_is_chosen_for_the_start_of_one_machine_and_no_longer(real: Path) -> None:
+    assert real.is_dir()
+    with chosen_home("local[2]"):
+        assert "cache" in os.environ["SPARK_HOME"]
+    assert "SPARK_HOME" not in os.environ
+    with chosen_home("spark://here:7077"):
+        assert "SPARK_HOME" not in os.environ
+
+
+@pytest.mark.usefixtures("real")
+def test_an_app_that_uses_mllib_has_all_of_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark.ml", ModuleType("pyspark.ml"))
+    with chosen_home("local[2]"):
+        assert "SPARK_HOME" not in os.environ
+
+
+@pytest.mark.usefixtures("real")
+def test_the_users_own_spark_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_HOME", "/opt/spark")
+    with chosen_home("local[2]"):
+        assert os.environ["SPARK_HOME"] == "/opt/spark"
+
+
+def test_a_cache_that_cannot_be_written_is_no_hindrance(real: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert lean_home(real, tmp_path / "file") is None
