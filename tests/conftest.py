@@ -28,6 +28,10 @@ FIXTURE_MARKERS = {
 }
 
 
+# The files that take longest go first, so that no process is left with one of them at the end.
+LONGEST = ("test_chaos_short.py", "test_golden.py", "test_cli.py", "test_verify.py", "test_cluster.py", "test_guarantees.py")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     for marker in sorted(set(FIXTURE_MARKERS.values())):
         config.addinivalue_line("markers", f"{marker}: needs a real {marker}; set from the fixtures a test uses")
@@ -38,6 +42,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for fixture in getattr(item, "fixturenames", ()):
             if fixture in FIXTURE_MARKERS:
                 item.add_marker(FIXTURE_MARKERS[fixture])
+    items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
 
 
 @pytest.fixture(scope="session")

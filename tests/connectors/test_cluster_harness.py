@@ -13,7 +13,6 @@ from penstock.errors import EngineError, StateError
 from penstock.settings import load
 from penstock.spark.broker import free_port
 from penstock.spark.produce import produce
-from penstock.testing.cluster import StandaloneCluster
 
 # Run as a program of its own, so that what reaches its terminal can be seen, and each master has its own JVM.
 JOB = """
@@ -66,14 +65,6 @@ def test_a_job_from_kafka_runs_on_one_machine_and_spark_prints_nothing(kafka: st
     assert result["epochs"] >= 2
     assert terminal == ""
     assert "a worker's words" in (tmp_path / "state" / "logs" / "spark.log").read_text()
-
-
-def test_the_same_job_runs_on_a_cluster_whose_workers_know_nothing_of_penstock(kafka: str, cluster: StandaloneCluster, tmp_path: Path) -> None:
-    result, terminal = run_job(cluster.master, tmp_path / "state", kafka)
-    assert result["total"] == {str(n): 100 for n in range(10)}
-    assert isinstance(result["places"], list)
-    assert all("penstock.zip" in place for place in result["places"]), "executors import what the driver sent them"
-    assert terminal == ""
 
 
 @pytest.fixture

@@ -31,6 +31,7 @@ SETTINGS = {"driver_memory": "1g", "executor_memory": "700m", "shuffle_partition
 PROGRAM = """
 import json, sys, threading
 from pathlib import Path
+from pyspark.sql import functions as F
 from penstock.settings import load
 from penstock.spark.session import open_session, stop_session
 from penstock.testing import golden
@@ -62,6 +63,8 @@ keep(market)
 words = open_app(folder / "words", overrides=settings, session=spark)
 drain(words)
 keep(words)
+where = F.udf(lambda number: __import__("penstock.errors").errors.__file__, "string")
+result["python"] = sorted({row.place for row in spark.range(4).select(where("id").alias("place")).collect()})
 stop_session()
 print(json.dumps(result))
 """
@@ -108,3 +111,8 @@ def test_a_kafka_app_gives_the_expected_rows_on_a_cluster(found: dict[str, Any])
         assert {row["word"]: row["n"] for row in map(json.loads, found["counts"][way])} == wanted
         assert [(row["word"], row["n"]) for row in map(json.loads, found["top"][way])] == best
     assert len(found["words"]["dead"]) == 25
+
+
+def test_python_on_the_workers_has_the_code_that_the_driver_sent(found: dict[str, Any]) -> None:
+    assert found["python"]
+    assert all("penstock.zip" in place for place in found["python"])

@@ -1,6 +1,7 @@
 -- view: rank_top_two
 -- uses: bids
 -- cut: yes
+-- run: make golden
 -- says: The two highest totals of each auction.
 CREATE MATERIALIZED VIEW rank_top_two AS
 SELECT auction, bidder, total, place FROM (

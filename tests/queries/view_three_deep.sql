@@ -1,6 +1,7 @@
 -- view: view_three_deep
 -- uses: bids, people
 -- cut: yes
+-- run: make golden
 -- says: Three views deep, with a filter, an aggregate and a ranking.
 CREATE MATERIALIZED VIEW view_three_deep_web AS SELECT * FROM bids WHERE channel = 'web';
 CREATE MATERIALIZED VIEW view_three_deep_counts AS SELECT bidder, count(*) AS n FROM view_three_deep_web GROUP BY bidder;

@@ -1,6 +1,7 @@
 -- view: window_flink_hop
 -- uses: bids
 -- cut: no
+-- run: make golden
 -- says: Flink's HOP: the step comes before the size.
 CREATE MATERIALIZED VIEW window_flink_hop AS
 SELECT window_start, window_end, count(*) AS n, avg(price) AS mean

@@ -34,7 +34,7 @@ _FILES = 8
 
 def measure(folder: Path, events: int | None, rounds: int, report: Report) -> Outcome:
     """Penstock SQL beside hand-written PySpark, totals compared."""
-    count = events or 2_000_000
+    count = events or 6_000_000
     report(f"writing {count:,} events")
     write_events(folder, count)
     found = in_turn(SYSTEMS, rounds, lambda system: in_child("penstock.bench.ysb", system, str(folder)), report)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from penstock.errors import ToolError
 from penstock.settings import Settings
-from penstock.spark.home import LEFT_OUT
+from penstock.spark.home import RECIPE
 from penstock.spark.jars import cache_folder, connector_jars, locked, report_on_stderr
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def archive_path() -> Path | None:
 
 def archive_key(jvm: str, class_path: list[str]) -> str:
     """A name that changes with whatever would make an archive unfit."""
-    parts = [version("pyspark"), platform.machine(), jvm, *_THRIFTY, *LEFT_OUT, *class_path]
+    parts = [version("pyspark"), platform.machine(), jvm, *_THRIFTY, RECIPE, *class_path]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 

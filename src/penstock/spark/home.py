@@ -1,15 +1,19 @@
-"""Spark's own folder without what only MLlib needs: it is links to the real one, kept in the cache folder.
+"""Spark's own folder made for a quick start: links to the real one, kept in the cache folder.
 
-Spark asks every jar for extensions when a session starts, and MLlib's answer costs more than a second: its functions are
-described by reflection. An app that uses MLlib, a cluster and a Spark that the user chose by SPARK_HOME have all jars.
+Two things differ. Spark asks every jar for extensions when a session starts, and MLlib's answer costs more than a second, since
+its functions are described by reflection: it is left out. Classes of signed jars, such as those of the compiler that Spark uses
+for every query, are checked one by one and cannot be in a class-data archive: those jars are copied without their signatures.
+An app that uses MLlib, a cluster and a Spark that the user chose by SPARK_HOME have Spark as it is.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sys
 import tempfile
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -19,6 +23,8 @@ from pathlib import Path
 from penstock.spark.jars import cache_folder
 
 LEFT_OUT = ("spark-mllib_", "spark-graphx_")
+RECIPE = "links without MLlib, unsigned"  # changes with what is made here, so that homes and archives of another kind are not used
+_SIGNATURE = re.compile(r"META-INF/[^/]*\.(?:SF|RSA|DSA|EC)")
 _USED_BY = ("pyspark.ml", "pyspark.mllib")
 
 
@@ -41,7 +47,7 @@ def chosen_home(master: str) -> Iterator[None]:
 
 def lean_home(real: Path, cache: Path) -> Path | None:
     """The folder of links to `real`, made once; None where the cache cannot hold one."""
-    key = hashlib.sha256(f"{version('pyspark')} {real}".encode()).hexdigest()[:12]
+    key = hashlib.sha256(f"{version('pyspark')} {real} {RECIPE}".encode()).hexdigest()[:12]
     home = cache / "spark" / key
     if home.is_dir():
         return home
@@ -61,8 +67,25 @@ def _link(real: Path, home: Path) -> None:
         if path.name != "jars":
             (home / path.name).symlink_to(path)
     for jar in (real / "jars").iterdir():
-        if not jar.name.startswith(LEFT_OUT):
+        if jar.name.startswith(LEFT_OUT):
+            continue
+        if jar.suffix == ".jar" and _signatures(jar):
+            _copy_unsigned(jar, home / "jars" / jar.name)
+        else:
             (home / "jars" / jar.name).symlink_to(jar)
+
+
+def _signatures(jar: Path) -> set[str]:
+    with zipfile.ZipFile(jar) as pack:
+        return {name for name in pack.namelist() if _SIGNATURE.fullmatch(name)}
+
+
+def _copy_unsigned(jar: Path, target: Path) -> None:
+    left_out = _signatures(jar)
+    with zipfile.ZipFile(jar) as pack, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as copy:
+        for entry in pack.infolist():
+            if entry.filename not in left_out:
+                copy.writestr(entry, pack.read(entry))
 
 
 def _real_home() -> Path:

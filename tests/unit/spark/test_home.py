@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import sys
+import zipfile
 from pathlib import Path
 from types import ModuleType
 
@@ -20,7 +21,8 @@ def real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "jars").mkdir(parents=True)
     (folder / "bin").mkdir()
     for jar in JARS:
-        (folder / "jars" / jar).touch()
+        with zipfile.ZipFile(folder / "jars" / jar, "w") as pack:
+            pack.writestr("a/Class.class", b"code")
     monkeypatch.delenv("SPARK_HOME", raising=False)
     monkeypatch.setenv("PENSTOCK_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(home, "_real_home", lambda: folder)
@@ -36,6 +38,18 @@ def test_the_lean_home_has_everything_but_mllib(real: Path, tmp_path: Path) -> N
     assert (lean / "bin").resolve() == real / "bin"
     assert lean_home(real, tmp_path / "cache") == lean
     assert [path.name for path in lean.parent.iterdir()] == [lean.name]
+
+
+def test_a_signed_jar_is_copied_without_its_signature(real: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(real / "jars" / "janino.jar", "w") as pack:
+        for name in ("META-INF/MANIFEST.MF", "META-INF/SIGNER.SF", "META-INF/SIGNER.RSA", "org/A.class"):
+            pack.writestr(name, name.encode())
+    lean = lean_home(real, tmp_path / "cache")
+    assert lean is not None
+    with zipfile.ZipFile(lean / "jars" / "janino.jar") as pack:
+        assert pack.namelist() == ["META-INF/MANIFEST.MF", "org/A.class"]
+        assert pack.read("org/A.class") == b"org/A.class"
+    assert (lean / "jars" / JARS[0]).is_symlink()
 
 
 def test_it_is_chosen_for_the_start_of_one_machine_and_no_longer(real: Path) -> None:
