@@ -50,7 +50,12 @@ def open_session(settings: Settings, state: Path, *, app_name: str, needs_kafka:
     _reach(settings.text("master"))
     log = _log_file(state)
     jars = _jars(needs_kafka)
-    options = [f"-Dlog4j2.configurationFile={_LOG4J.as_uri()}", f"-Dpenstock.log={log}", *(archive_options(settings) if jars else [])]
+    options = [
+        f"-Dlog4j2.configurationFile={_LOG4J.as_uri()}",
+        f"-Dpenstock.log={log}",
+        f"-Dpenstock.driver={os.getpid()}",
+        *(archive_options(settings) if jars else []),
+    ]
     conf = session_conf(settings, state, jars, options)
     conf["spark.app.name"] = app_name
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 
 from penstock.testing.chaos import damage
@@ -73,15 +74,21 @@ def test_a_known_exception_passes_and_an_unknown_one_does_not() -> None:
         "\tat org.apache.spark.Some.method",
         "Caused by: py4j.Py4JException: Error while sending a command.",
     ]
-    assert unexplained(lines, known_by([BY_NAME["kill-driver"]])) == []
-    assert unexplained(lines, known_by([BY_NAME["duplicates"]])) == [" / ".join([lines[0], lines[1], lines[3]])]
+    assert unexplained(lines, known_by([BY_NAME["kill-driver"]]), {}) == []
+    assert unexplained(lines, known_by([BY_NAME["duplicates"]]), {}) == [" / ".join([lines[0], lines[1], lines[3]])]
     other = "2026-11-16T02:32:43.511Z ERROR Executor: java.lang.NullPointerException: x"
-    assert unexplained([*lines, other], known_by([BY_NAME["kill-driver"]])) == [other]
+    assert unexplained([*lines, other], known_by([BY_NAME["kill-driver"]]), {}) == [other]
+
+
+def test_what_the_jvm_of_a_killed_driver_says_on_its_way_out_is_explained() -> None:
+    lines = [f"2026-11-16T02:32:{second}.500Z ERROR [{driver}] Executor: Pool not open" for second, driver in ((10, 7), (40, 7), (40, 8))]
+    killed = {7: datetime(2026, 11, 16, 2, 32, 41, tzinfo=UTC).timestamp()}
+    assert unexplained(lines, known_by([]), killed) == [lines[0], lines[2]]
 
 
 def test_own_errors_count_and_warnings_do_not() -> None:
     told = [json.dumps({"level": level, "message": "job x is given up: why"}) for level in ("WARNING", "ERROR")]
-    assert unexplained(told, known_by([])) == ["job x is given up: why"]
+    assert unexplained(told, known_by([]), {}) == ["job x is given up: why"]
 
 
 def checkpoint(folder: Path) -> Path:

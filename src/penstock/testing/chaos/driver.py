@@ -23,6 +23,7 @@ class Driver:
         self.log = log
         self.began = time.monotonic()
         self._below: list[int] = []
+        self._ended: float | None = None
         with log.open("ab") as out:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "penstock", *command], env=dict(environment), stdin=subprocess.DEVNULL, stdout=out, stderr=out
@@ -31,7 +32,19 @@ class Driver:
     @property
     def code(self) -> int | None:
         """Its exit code, -9 after kill -9; None while it runs."""
-        return self._process.poll()
+        code = self._process.poll()
+        if code is not None and self._ended is None:
+            self._ended = time.time()
+        return code
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def killed_at(self) -> float | None:
+        """When kill -9 ended it, as far as was seen; None while it runs and for one that ended by itself."""
+        return self._ended if self.code == -signal.SIGKILL else None
 
     @property
     def words(self) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 
 from penstock.testing.chaos.faults import Fault
@@ -20,6 +21,9 @@ _HEADLINE = re.compile(
     r"|^\S+ ERROR |^[\d:]+ error |^error: |internal error"
 )
 _BEGINS = re.compile(r"\{|\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d |error: |internal error")
+# What Spark says for the driver whose number stands in brackets.
+_OF_DRIVER = re.compile(r"^(\S+Z) \w+ \[(\d+)\] ")
+_SEEN_LATE_S = 3.0  # a death is noticed a little later than it happens
 _SHOWN = 10
 
 
@@ -30,15 +34,18 @@ class Logs:
         self._state, self._drivers = state, drivers
         self._from = {path: path.stat().st_size for path in self._kept()}
 
-    def unknown(self, faults: Iterable[Fault]) -> list[str]:
-        """Lines that tell of a failure which none of the `faults` explains; the first few of each."""
+    def unknown(self, faults: Iterable[Fault], killed: Mapping[int, float]) -> list[str]:
+        """Lines that tell of a failure which none of the `faults` explains; the first few of each.
+
+        `killed` says when which driver was killed: what its JVM said after that, on its way out, needs no other explanation.
+        """
         known = known_by(faults)
         found: list[str] = []
         for path in [*self._kept(), *sorted(self._drivers.glob("*.log"))]:
             with path.open("rb") as file:
                 file.seek(self._from.get(path, 0))
                 text = file.read().decode("utf-8", "replace")
-            found += [f"{path.name}: {line}" for line in unexplained(text.splitlines(), known)]
+            found += [f"{path.name}: {line}" for line in unexplained(text.splitlines(), known, killed)]
         return found[:_SHOWN]
 
     def _kept(self) -> list[Path]:
@@ -50,15 +57,25 @@ def known_by(faults: Iterable[Fault]) -> re.Pattern[str]:
     return re.compile("|".join([*ALWAYS, *(pattern for fault in faults for pattern in fault.known)]))
 
 
-def unexplained(lines: Sequence[str], known: re.Pattern[str]) -> list[str]:
+def unexplained(lines: Sequence[str], known: re.Pattern[str], killed: Mapping[int, float]) -> list[str]:
     """The headlines of failures that `known` does not match. A record is one with all that follows it: a known cause explains it."""
     found: list[str] = []
     for record in _records(lines):
+        if _of_an_orphan(record[0], killed):
+            continue
         said = [text for line in record if (text := _said(line)) is not None]
         if said and not any(known.search(text) for text in [*said, *(line for line in record if line[:1].strip())]):
             more = [line for line in record[1:] if line[:1].strip()]
             found.append(" / ".join(text[:200] for text in [said[0], *more[:2]] if text))
     return list(dict.fromkeys(found))
+
+
+def _of_an_orphan(line: str, killed: Mapping[int, float]) -> bool:
+    """Whether a JVM said this whose driver had been killed."""
+    found = _OF_DRIVER.match(line)
+    if found is None or int(found[2]) not in killed:
+        return False
+    return datetime.fromisoformat(found[1]).timestamp() > killed[int(found[2])] - _SEEN_LATE_S
 
 
 def _records(lines: Sequence[str]) -> list[list[str]]:

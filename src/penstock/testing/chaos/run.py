@@ -180,7 +180,8 @@ class Run:
         self.reader.finish()
         outcome.looks = self.reader.looks
         self._verify(outcome)
-        outcome.unknown = logs.unknown(step.fault for step in steps)
+        killed = {driver.pid: at for driver in self._drivers if (at := driver.killed_at) is not None}
+        outcome.unknown = logs.unknown((step.fault for step in steps), killed)
 
     def _catch_up(self, outcome: Outcome) -> None:
         """Take what still waits at the sources: only a run that has drained tells whether anything is missing."""
