@@ -27,7 +27,8 @@ demo: setup jars ## a living example on embedded parts; make demo ARGS="--second
 	@$(BIN)/penstock demo $(ARGS)
 
 .PHONY: test
-test: setup jars postgres check unit archive ## everything that proves Penstock: check, then all tests (under 20 minutes on 2 cores)
+test: setup jars postgres ## everything that proves Penstock: check, then all tests (under 20 minutes on 2 cores)
+	@$(MAKE) --no-print-directory --output-sync=target -j 2 check unit archive
 	@$(BIN)/pytest $(WITH_PARTS) $(ARGS)
 
 .PHONY: unit

@@ -106,7 +106,8 @@ def _on_one_machine() -> dict[str, str]:
 
 
 def _on_cluster(settings: Settings, jars: list[Path]) -> dict[str, str]:
-    conf = {"spark.executor.memory": settings.text("executor_memory"), "spark.executor.extraJavaOptions": _joined(list(GUARDS))}
+    options = [*GUARDS, *(["-XX:TieredStopAtLevel=1"] if settings.flag("fast_start") else [])]
+    conf = {"spark.executor.memory": settings.text("executor_memory"), "spark.executor.extraJavaOptions": _joined(options)}
     if jars:
         # Workers without these paths are sent the jars; where the paths exist, they are loaded before anything asks for them.
         conf["spark.jars"] = ",".join(jar.as_uri() for jar in jars)
