@@ -9,9 +9,10 @@ from typing import Protocol
 from penstock import errors
 from penstock.__main__ import program
 from penstock.cli import reference
+from penstock.option import STREAM, TABLE
 from penstock.settings import SETTINGS
 from penstock.sink.options import SINKS, sink_options
-from penstock.source.options import CONNECTORS_OF, STREAM, TABLE, options_of
+from penstock.source.options import CONNECTORS_OF, options_of
 
 HERE = Path(__file__).parent
 

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from penstock.errors import OptionFault, PromiseFault
+from penstock.option import Option, check_present, check_value, unknown
 
 AT_LEAST_ONCE = "at-least-once"
 EXACTLY_ONCE = "exactly-once"
 AT_MOST_ONCE = "at-most-once"
-
-
-@dataclass(frozen=True)
-class Option:
-    """One option of a sink connector; `whole` wants a number."""
-
-    name: str
-    help: str
-    required: bool = False
-    default: str | None = None
-    choices: tuple[str, ...] = ()
-    secret: bool = False
-    whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -41,7 +28,7 @@ SINKS: Mapping[str, Connector] = {
     "postgres": Connector(
         (
             Option("host", "the server", default="localhost"),
-            Option("port", "its port", default="5432", whole=True),
+            Option("port", "its port", default="5432", kind="whole"),
             Option("database", "the database", required=True),
             Option("user", "who connects", default="postgres"),
             Option("password", "password of `user`", secret=True),
@@ -113,11 +100,9 @@ def check_sink_options(name: str, options: Mapping[str, object], keyed: bool | N
     known = {option.name: option for option in sink_options(connector)}
     for option, value in given.items():
         if option not in known:
-            raise _unknown(f"sink `{name}`: the connector {connector} has no option `{option}`", option, tuple(known), "it has")
-        _check_value(f"sink `{name}`", known[option], value)
-    for wanted in known.values():
-        if wanted.required and wanted.name not in given:
-            raise OptionFault(f"sink `{name}` lacks the option `{wanted.name}`", hint=f"{wanted.name} = '...': {wanted.help}")
+            raise unknown(f"sink `{name}`: the connector {connector} has no option `{option}`", option, tuple(known), "it has")
+        check_value(f"sink `{name}`", known[option], value)
+    check_present(f"sink `{name}`", known.values(), given)
     if connector == "kafka" and ("user" in given) != ("password" in given):
         raise OptionFault(f"sink `{name}`: `user` and `password` go together", hint="give both or neither")
     if connector == "callback" and str(given["callback"]).count(":") != 1:
@@ -130,29 +115,8 @@ def _connector(name: str, options: Mapping[str, object]) -> str:
     if given is None:
         raise OptionFault(f"sink `{name}` lacks the option `connector`", hint=f"a sink can be: {', '.join(SINKS)}")
     if given not in SINKS:
-        raise _unknown(f"sink `{name}`: there is no connector `{given}` for a sink", str(given), tuple(SINKS), "a sink can be")
+        raise unknown(f"sink `{name}`: there is no connector `{given}` for a sink", str(given), tuple(SINKS), "a sink can be")
     return str(given)
-
-
-def _unknown(message: str, given: str, known: Sequence[str], listing: str) -> OptionFault:
-    near = difflib.get_close_matches(given, known, n=1)
-    return OptionFault(message, hint=f"did you mean `{near[0]}`?" if near else f"{listing}: {', '.join(known)}")
-
-
-def _check_value(what: str, option: Option, value: object) -> None:
-    if not isinstance(value, str):
-        if option.secret and hasattr(value, "name"):
-            return
-        detail = "is not a secret, so it takes no reference" if hasattr(value, "name") else f"wants text, not {value!r}"
-        raise OptionFault(f"{what}: the option `{option.name}` {detail}", hint=option.help)
-    if option.choices and value not in option.choices:
-        near = difflib.get_close_matches(value, option.choices, n=1, cutoff=0.5)
-        hint = f"did you mean '{near[0]}'?" if near else f"one of: {', '.join(option.choices)}"
-        raise OptionFault(f"{what}: `{option.name}` cannot be '{value}'", hint=hint)
-    if option.whole and not value.isdecimal():
-        raise OptionFault(f"{what}: `{option.name}` wants a whole number, not '{value}'", hint=option.help)
-    if option.required and not value.strip():
-        raise OptionFault(f"{what}: `{option.name}` is empty", hint=option.help)
 
 
 def _check_promise(name: str, connector: str, delivery: str) -> None:

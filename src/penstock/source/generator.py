@@ -19,10 +19,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from penstock.eventtime import interval
+from penstock.option import STREAM, moment
 from penstock.schema import Column
 from penstock.source import Limits, SourceSpec, Span
 from penstock.source.files import Files
-from penstock.source.options import STREAM, moment, option_value, options_of
+from penstock.source.options import option_value, options_of
 from penstock.source.supplier import Supplier, Supply, files_for, landed
 from penstock.source.zipf import zipf_key
 

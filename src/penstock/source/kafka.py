@@ -13,9 +13,10 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import SourceError
+from penstock.option import moment
 from penstock.source import Limits, SourceSpec, Span
 from penstock.source.kafka_topic import Admin
-from penstock.source.options import moment, option_value
+from penstock.source.options import option_value
 
 _EARLIEST = -2  # Spark's number for "from the first record there is"
 _REACH_SECONDS = 5.0

@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import OptionFault
+from penstock.option import STREAM, TABLE
 from penstock.schema import quote
 from penstock.source import Source, SourceSpec, Span
 from penstock.source.files import CORRUPT, Files, located, present
 from penstock.source.generator import Generator
 from penstock.source.kafka import Kafka
-from penstock.source.options import CONNECTORS_OF, STREAM, TABLE, option_value
+from penstock.source.options import CONNECTORS_OF, option_value
 from penstock.source.postgres import table_rows
 from penstock.source.socket import Socket
 from penstock.source.tail import Tail

@@ -2,31 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
 
-from penstock.errors import OptionFault, TypeFault
-from penstock.eventtime import interval
-
-STREAM = "stream"
-TABLE = "table"
-
-
-@dataclass(frozen=True)
-class Option:
-    """One option of a connector. `kind` is text, whole, number, flag, interval or time; `on` says for what it is meant."""
-
-    name: str
-    help: str
-    required: bool = False
-    default: str | None = None
-    choices: tuple[str, ...] = ()
-    secret: bool = False
-    kind: str = "text"
-    on: tuple[str, ...] = (STREAM, TABLE)
-
+from penstock.errors import OptionFault
+from penstock.option import STREAM, TABLE, Option, check_present, check_value, unknown
 
 _ONLY_STREAM = (STREAM,)
 _LINES = ("json", "csv", "text")
@@ -106,52 +85,22 @@ def check_source_options(kind: str, name: str, options: Mapping[str, object], co
     for given, value in options.items():
         option = known.get(given.lower())
         if option is not None:
-            _check_value(f"{kind} `{name}`", option, value)
+            check_value(f"{kind} `{name}`", option, value)
         elif given.lower() not in free:
-            raise _unknown(f"{kind} `{name}`", connector, given, [*known, *(columns if free else ())])
-    present = {given.lower() for given in options}
-    for option in known.values():
-        if option.required and option.name not in present:
-            raise OptionFault(f"{kind} `{name}` lacks the option `{option.name}`", hint=f"{option.name} = '...': {option.help}")
+            message = f"{kind} `{name}`: the connector {connector} has no option `{given}`"
+            raise unknown(message, given, [*known, *(columns if free else ())], "it has")
+    check_present(f"{kind} `{name}`", known.values(), options)
     _check_together(kind, name, connector, {given.lower(): value for given, value in options.items()}, columns)
 
 
 def _connector(kind: str, name: str, options: Mapping[str, object]) -> str:
-    offered = CONNECTORS_OF[kind]
-    listed = ", ".join(offered)
+    offered, listing = CONNECTORS_OF[kind], f"a {kind} can come from"
     given = options.get("connector")
     if given is None:
-        raise OptionFault(f"{kind} `{name}` lacks the option `connector`", hint=f"a {kind} can come from: {listed}")
+        raise OptionFault(f"{kind} `{name}` lacks the option `connector`", hint=f"{listing}: {', '.join(offered)}")
     if given not in offered:
-        near = difflib.get_close_matches(str(given), offered, n=1)
-        raise OptionFault(
-            f"{kind} `{name}`: there is no connector `{given}` for a {kind}",
-            hint=f"did you mean `{near[0]}`?" if near else f"a {kind} can come from: {listed}",
-        )
+        raise unknown(f"{kind} `{name}`: there is no connector `{given}` for a {kind}", str(given), offered, listing)
     return str(given)
-
-
-def _unknown(what: str, connector: str, given: str, known: Sequence[str]) -> OptionFault:
-    near = difflib.get_close_matches(given.lower(), known, n=1)
-    hint = f"did you mean `{near[0]}`?" if near else f"it has: {', '.join(known)}"
-    return OptionFault(f"{what}: the connector {connector} has no option `{given}`", hint=hint)
-
-
-def _check_value(what: str, option: Option, value: object) -> None:
-    if not isinstance(value, str):
-        if option.secret and hasattr(value, "name"):
-            return
-        detail = "is not a secret, so it takes no reference" if hasattr(value, "name") else f"wants text, not {value!r}"
-        raise OptionFault(f"{what}: the option `{option.name}` {detail}", hint=option.help)
-    if option.choices and value not in option.choices:
-        near = difflib.get_close_matches(value, option.choices, n=1, cutoff=0.5)
-        hint = f"did you mean '{near[0]}'?" if near else f"one of: {', '.join(option.choices)}"
-        raise OptionFault(f"{what}: `{option.name}` cannot be '{value}'", hint=hint)
-    wanted, reads = _KINDS[option.kind]
-    try:
-        reads(value)
-    except (ValueError, TypeFault):
-        raise OptionFault(f"{what}: `{option.name}` wants {wanted}, not '{value}'", hint=option.help) from None
 
 
 def _check_together(kind: str, name: str, connector: str, options: Mapping[str, object], columns: Sequence[str]) -> None:
@@ -171,44 +120,8 @@ def _check_together(kind: str, name: str, connector: str, options: Mapping[str, 
     if connector == "kafka":
         start = str(options.get("start", "earliest"))
         if start not in ("earliest", "latest"):
-            _check_value(what, Option("start", "'earliest', 'latest' or a time such as 2024-05-01T00:00:00Z", kind="time"), start)
+            check_value(what, Option("start", "'earliest', 'latest' or a time such as 2024-05-01T00:00:00Z", kind="time"), start)
         if ("user" in options) != ("password" in options):
             raise OptionFault(f"{what}: `user` and `password` go together", hint="give both or neither")
     if connector == "generator" and kind == TABLE and "rows" not in options:
         raise OptionFault(f"{what}: a generated table needs an end", hint="rows = '1000'")
-
-
-def moment(text: str) -> datetime:
-    """A time in ISO 8601; without a zone it is UTC."""
-    read = datetime.fromisoformat(text)
-    return read if read.tzinfo else read.replace(tzinfo=UTC)
-
-
-def _whole(text: str) -> None:
-    if int(text) < 0:
-        raise ValueError(text)
-
-
-def _number(text: str) -> None:
-    if not 0 <= float(text) < float("inf"):
-        raise ValueError(text)
-
-
-def _flag(text: str) -> None:
-    if text not in ("true", "false"):
-        raise ValueError(text)
-
-
-def _span(text: str) -> None:
-    if interval(text) < 0:
-        raise ValueError(text)
-
-
-_KINDS: Mapping[str, tuple[str, Callable[[str], object]]] = {
-    "text": ("text", str),
-    "whole": ("a whole number", _whole),
-    "number": ("a number", _number),
-    "flag": ("'true' or 'false'", _flag),
-    "interval": ("a span of time, e.g. '10 seconds'", _span),
-    "time": ("a time in ISO 8601", moment),
-}
