@@ -32,13 +32,13 @@ ARCHIVE_SECONDS_MAX = 600.0
 # The JVM's own log would print thousands of lines about classes that cannot be archived, on stdout.
 _SILENT = "-Xlog:disable"
 # Few cores do better without a collector that works beside them, and with a compiler that spends its time on what is really hot:
-# sixteen times the JVM's own thresholds, which the loops over rows of a long run still pass at once.
+# four times the JVM's own thresholds, which the loops over rows of a long run still pass at once.
 _THRIFTY = (
     "-XX:+UseParallelGC",
-    "-XX:Tier4InvocationThreshold=80000",
-    "-XX:Tier4MinInvocationThreshold=9600",
-    "-XX:Tier4CompileThreshold=240000",
-    "-XX:Tier4BackEdgeThreshold=640000",
+    "-XX:Tier4InvocationThreshold=20000",
+    "-XX:Tier4MinInvocationThreshold=2400",
+    "-XX:Tier4CompileThreshold=60000",
+    "-XX:Tier4BackEdgeThreshold=160000",
 )
 
 # Ends by stop_session, which waits until the JVM, and with it the archive, is done.

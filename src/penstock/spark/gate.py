@@ -10,12 +10,13 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import count
 
 from py4j.java_gateway import JavaObject
 
 BARRIER = "rand() >= -rand()"  # always true, and nothing is moved across it; beside a constant, Spark would drop it
 _ROWS = "numOutputRows"
-Path = tuple[int, ...]
+_ENOUGH = 1000  # fields that Spark would print of a node: all of them
 
 
 @dataclass(frozen=True)
@@ -36,60 +37,61 @@ def _number(stream: str) -> str:
     return f"-{1000 + zlib.crc32(stream.encode()) % 9_000_000}.0"
 
 
+@dataclass(frozen=True)
+class _Place:
+    """Where a gate of a stream stands in a plan, by the numbers that Spark gives its nodes; `below` counts what came to it."""
+
+    stream: str
+    gate: int
+    below: int | None
+
+
 class Gates:
-    """Finds the gates of some streams in the plan of an epoch; where they stand hardly ever changes from one to the next."""
+    """Finds the gates of some streams in the plan of an epoch; where they stand hardly ever changes from one to the next.
+
+    Every question to the JVM costs a good part of a millisecond, in every epoch: so few are asked.
+    """
 
     def __init__(self, streams: Iterable[str]) -> None:
         self._marks = {stream: f" {_number(stream)} " for stream in streams}
-        self._places: list[tuple[str, Path]] = []
+        self._places: list[_Place] = []
 
     def counts(self, execution: JavaObject) -> dict[str, Count]:
         """By stream; a stream that the epoch had nothing of may be absent."""
         plan = execution.executedPlan()
-        found = [(stream, _down(plan, path)) for stream, path in self._places]
-        if not found or any(node is None or not self._is_gate(stream, node) for stream, node in found):
-            places = list(self._search(plan, ()))
-            self._places = [(stream, path) for stream, path, _ in places]
-            found = [(stream, node) for stream, _, node in places]
+        found = [(place, plan.p(place.gate)) for place in self._places]
+        if not found or any(node is None or self._marks[place.stream] not in _text(node) for place, node in found):
+            self._places = list(self._search(plan))
+            found = [(place, plan.p(place.gate)) for place in self._places]
         counts: dict[str, Count] = {}
-        for stream, node in found:
-            assert node is not None
-            came, passed = _came_to(node), _rows(node) or 0
-            before = counts.get(stream, Count(0, 0))
-            counts[stream] = Count(before.rows + came, before.dead + came - passed)
+        for place, node in found:
+            passed = int(node.longMetric(_ROWS).value())
+            came = passed if place.below is None else int(plan.p(place.below).longMetric(_ROWS).value())
+            before = counts.get(place.stream, Count(0, 0))
+            counts[place.stream] = Count(before.rows + came, before.dead + came - passed)
         return counts
 
-    def _is_gate(self, stream: str, node: JavaObject) -> bool:
-        return bool(node.nodeName() == "Filter") and self._marks[stream] in node.condition().toString()
+    def _search(self, plan: JavaObject) -> Iterator[_Place]:
+        for number in count():
+            node = plan.p(number)
+            if node is None:
+                return
+            if node.nodeName() != "Filter":
+                continue
+            text = _text(node)
+            yield from (_Place(stream, number, _below(plan, number)) for stream, mark in self._marks.items() if mark in text)
 
-    def _search(self, node: JavaObject, path: Path) -> Iterator[tuple[str, Path, JavaObject]]:
-        if node.nodeName() == "Filter":
-            condition = node.condition().toString()
-            yield from ((stream, path, node) for stream, mark in self._marks.items() if mark in condition)
-        children = node.children()
-        for place in range(children.size()):
-            yield from self._search(children.apply(place), (*path, place))
+
+def _text(node: JavaObject) -> str:
+    return str(node.simpleString(_ENOUGH))
 
 
-def _down(node: JavaObject, path: Path) -> JavaObject | None:
-    for place in path:
-        children = node.children()
-        if place >= children.size():
+def _below(plan: JavaObject, gate: int) -> int | None:
+    """The nearest operator below that counts its rows: under a gate there is one line of them, down to the source."""
+    for number in count(gate + 1):
+        node = plan.p(number)
+        if node is None:
             return None
-        node = children.apply(place)
-    return node
-
-
-def _came_to(node: JavaObject) -> int:
-    """The rows of the nearest operator below that counts them."""
-    while not node.children().isEmpty():
-        node = node.children().apply(0)
-        rows = _rows(node)
-        if rows is not None:
-            return rows
-    return 0
-
-
-def _rows(node: JavaObject) -> int | None:
-    metric = node.metrics().get(_ROWS)
-    return None if metric.isEmpty() else int(metric.get().value())
+        if node.metrics().contains(_ROWS):
+            return number
+    return None
