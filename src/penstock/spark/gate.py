@@ -1,7 +1,8 @@
 """The gate of a stream: a filter that lets good records pass, which Spark moves nothing across and counts by itself.
 
-Comparing with a random number, whatever the outcome, is what keeps Spark from moving it. How many rows came to the gate
-and how many passed are figures that Spark's generated code keeps anyway; they are read from the plan of the epoch that
+Comparing with the number of a task's partition, whatever the outcome, is what keeps Spark from moving it. (A random number
+would too, but Spark gives it another seed in every epoch, and so compiles the code of the whole stage anew.) How many rows came
+to the gate and how many passed are figures that the generated code keeps anyway; they are read from the plan of the epoch that
 has run, where the number that a good record is compared with tells the gates of the streams apart.
 """
 
@@ -14,7 +15,8 @@ from itertools import count
 
 from py4j.java_gateway import JavaObject
 
-BARRIER = "rand() >= -rand()"  # always true, and nothing is moved across it; beside a constant, Spark would drop it
+BARRIER = "spark_partition_id() >= -1"  # always true, and nothing is moved across it
+_MORE_THAN_ANY = 2**31 - 1
 _ROWS = "numOutputRows"
 _ENOUGH = 1000  # fields that Spark would print of a node: all of them
 
@@ -28,13 +30,13 @@ class Count:
 
 
 def gate(stream: str) -> str:
-    """The condition, over `__reason`: a random number is never below 0 and always below 2."""
-    return f"rand() >= if(__reason IS NULL, {_number(stream)}D, 2D)"
+    """The condition, over `__reason`: a partition's number is never below 0 and never the highest number that there is."""
+    return f"spark_partition_id() >= if(__reason IS NULL, {_number(stream)}, {_MORE_THAN_ANY})"
 
 
 def _number(stream: str) -> str:
     """A number below 0 that Spark prints as it is written here."""
-    return f"-{1000 + zlib.crc32(stream.encode()) % 9_000_000}.0"
+    return f"-{1000 + zlib.crc32(stream.encode()) % 9_000_000}"
 
 
 @dataclass(frozen=True)
