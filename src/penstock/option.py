@@ -72,7 +72,7 @@ def moment(text: str) -> datetime:
 
 
 def _whole(text: str) -> None:
-    if int(text) < 0:
+    if not text.isdecimal():
         raise ValueError(text)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
@@ -48,32 +49,32 @@ def test_the_transactions_of_other_jobs_are_left_alone(server: PostgresServer, m
     store.close()
 
 
-def test_a_store_opens_beside_a_frozen_writer_and_ends_one_that_is_in_the_way(server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres_store, "_LOCK_PATIENCE", "200ms")
+@contextmanager
+def frozen_after(server: PostgresServer, statement: str, *values: object) -> Iterator[None]:
+    """Beside a driver that is frozen in its transaction after a statement; at the end of the block the transaction has been ended."""
     frozen = PostgresStore(server)
     stuck = frozen._database.writing()
-    session = stuck.__enter__()
-    session.run("INSERT INTO penstock_notes (name, value) VALUES ('who', 'frozen')")
-    successor = PostgresStore(server)
-    with pytest.raises(SinkError, match="lock timeout"):
-        successor.note("who", "successor")
-    successor.note("who", "successor")
-    assert successor.noted("who") == "successor"
+    stuck.__enter__().run(statement, *values)
+    yield
     with pytest.raises(SinkError):
         stuck.__exit__(None, None, None)
     frozen.close()
+
+
+def test_a_store_opens_beside_a_frozen_writer_and_ends_one_that_is_in_the_way(server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres_store, "_LOCK_PATIENCE", "200ms")
+    with frozen_after(server, "INSERT INTO penstock_notes (name, value) VALUES ('who', 'frozen')"):
+        successor = PostgresStore(server)
+        with pytest.raises(SinkError, match="lock timeout"):
+            successor.note("who", "successor")
+        successor.note("who", "successor")
+        assert successor.noted("who") == "successor"
     successor.close()
 
 
 def test_a_store_opens_though_a_frozen_driver_was_making_its_tables(server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postgres_store, "_LOCK_PATIENCE", "200ms")
-    frozen = PostgresStore(server)
-    stuck = frozen._database.writing()
-    session = stuck.__enter__()
-    session.run("SELECT pg_advisory_xact_lock(?)", postgres_store._ONE_AT_A_TIME)
-    successor = PostgresStore(server)
-    successor.note("who", "successor")
-    with pytest.raises(SinkError):
-        stuck.__exit__(None, None, None)
-    frozen.close()
+    with frozen_after(server, "SELECT pg_advisory_xact_lock(?)", postgres_store._ONE_AT_A_TIME):
+        successor = PostgresStore(server)
+        successor.note("who", "successor")
     successor.close()

@@ -15,13 +15,12 @@ import sys
 import tempfile
 from collections.abc import Callable
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.errors import ToolError
 from penstock.settings import Settings
-from penstock.spark.home import RECIPE
+from penstock.spark.home import RECIPE, real_home
 from penstock.spark.jars import cache_folder, connector_jars, locked, report_on_stderr
 
 if TYPE_CHECKING:
@@ -164,9 +163,8 @@ def java_program() -> Path | None:
 
 def _class_path() -> list[str]:
     """The connector jars and Spark's own, with sizes and times: the JVM refuses an archive of other files."""
-    spec = find_spec("pyspark")
-    spark = Path(spec.origin).parent / "jars" if spec is not None and spec.origin else Path()
-    return [f"{jar}:{jar.stat().st_size}:{jar.stat().st_mtime_ns}" for jar in [*connector_jars(), *sorted(spark.glob("*.jar"))]]
+    jars = [*connector_jars(), *sorted((real_home() / "jars").glob("*.jar"))]
+    return [f"{jar}:{jar.stat().st_size}:{jar.stat().st_mtime_ns}" for jar in jars]
 
 
 if __name__ == "__main__":

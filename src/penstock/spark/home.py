@@ -20,6 +20,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
+from penstock.errors import ToolError
 from penstock.spark.jars import cache_folder
 
 LEFT_OUT = ("spark-mllib_", "spark-graphx_")
@@ -34,7 +35,7 @@ def chosen_home(master: str) -> Iterator[None]:
     if not master.startswith("local") or "SPARK_HOME" in os.environ or any(name in sys.modules for name in _USED_BY):
         yield
         return
-    lean = lean_home(_real_home(), cache_folder())
+    lean = lean_home(real_home(), cache_folder())
     if lean is None:
         yield
         return
@@ -69,8 +70,8 @@ def _link(real: Path, home: Path) -> None:
     for jar in (real / "jars").iterdir():
         if jar.name.startswith(LEFT_OUT):
             continue
-        if jar.suffix == ".jar" and _signatures(jar):
-            _copy_unsigned(jar, home / "jars" / jar.name)
+        if jar.suffix == ".jar" and (signatures := _signatures(jar)):
+            _copy_without(signatures, jar, home / "jars" / jar.name)
         else:
             (home / "jars" / jar.name).symlink_to(jar)
 
@@ -80,16 +81,16 @@ def _signatures(jar: Path) -> set[str]:
         return {name for name in pack.namelist() if _SIGNATURE.fullmatch(name)}
 
 
-def _copy_unsigned(jar: Path, target: Path) -> None:
-    left_out = _signatures(jar)
+def _copy_without(left_out: set[str], jar: Path, target: Path) -> None:
     with zipfile.ZipFile(jar) as pack, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as copy:
         for entry in pack.infolist():
             if entry.filename not in left_out:
                 copy.writestr(entry, pack.read(entry))
 
 
-def _real_home() -> Path:
+def real_home() -> Path:
+    """Where pip has put Spark."""
     spec = find_spec("pyspark")
-    assert spec is not None
-    assert spec.origin is not None
+    if spec is None or spec.origin is None:
+        raise ToolError("pyspark is not installed", hint=f"{sys.executable} -m pip install pyspark")
     return Path(spec.origin).parent

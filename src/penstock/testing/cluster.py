@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from contextlib import suppress
@@ -16,6 +14,7 @@ from types import TracebackType
 
 from penstock.errors import ToolError
 from penstock.spark.broker import free_port
+from penstock.spark.home import real_home
 
 _START_SECONDS_MAX = 90.0
 
@@ -78,7 +77,7 @@ class StandaloneCluster:
             _kill(child)
 
     def _run(self, name: str, main: str, *arguments: str) -> subprocess.Popen[bytes]:
-        home = _spark_home()
+        home = real_home()
         settings = self._folder / "log4j2.properties"
         settings.write_text(_LOGGING)
         environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYSPARK_PYTHON", "SPARK_LAUNCHER_OPTS")}
@@ -122,13 +121,6 @@ appender.out.target = SYSTEM_ERR
 appender.out.layout.type = PatternLayout
 appender.out.layout.pattern = %d{ISO8601} %p %c{1}: %m%n
 """
-
-
-def _spark_home() -> Path:
-    spec = importlib.util.find_spec("pyspark")
-    if spec is None or spec.origin is None:
-        raise ToolError("pyspark is not installed", hint=f"{sys.executable} -m pip install pyspark")
-    return Path(spec.origin).parent
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -25,7 +25,7 @@ def real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             pack.writestr("a/Class.class", b"code")
     monkeypatch.delenv("SPARK_HOME", raising=False)
     monkeypatch.setenv("PENSTOCK_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(home, "_real_home", lambda: folder)
+    monkeypatch.setattr(home, "real_home", lambda: folder)
     for name in ("pyspark.ml", "pyspark.mllib"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     return folder
