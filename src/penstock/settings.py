@@ -124,6 +124,13 @@ def load(toml: Path | None = None, overrides: Mapping[str, str] = MappingProxyTy
     return Settings(MappingProxyType(values))
 
 
+def of_app(app: Path, overrides: Mapping[str, str], state: Path | None = None) -> tuple[Settings, Path]:
+    """An app's settings and its state folder: the one that was asked for, else that of the settings, else one beside the app."""
+    folder = app if app.is_dir() else app.parent
+    settings = load(folder / "penstock.toml", overrides)
+    return settings, (state or Path(settings.text("state") or folder / ".penstock")).absolute()
+
+
 def _read_toml(path: Path) -> Mapping[str, object]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))

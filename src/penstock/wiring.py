@@ -13,8 +13,7 @@ from penstock.errors import AppFault, OptionFault, masked
 from penstock.plan.check import check, raise_first
 from penstock.plan.declare import Declared
 from penstock.plan.load import load
-from penstock.settings import Settings
-from penstock.settings import load as load_settings
+from penstock.settings import Settings, of_app
 from penstock.sink.options import check_sink_options
 from penstock.source.options import check_source_options
 
@@ -35,13 +34,10 @@ def open_app(
 
     `session` lets several engines of one process share a Spark session.
     """
-    place = Path(path)
-    folder = place if place.is_dir() else place.parent
-    settings = load_settings(folder / "penstock.toml", overrides)
-    declared = load(place)
+    settings, home = of_app(Path(path), overrides, state)
+    declared = load(Path(path))
     findings = check(declared, check_source_options, check_sink_options, settings.text("trigger"))
     raise_first(findings)
-    home = (state or Path(settings.text("state") or folder / ".penstock")).absolute()
     return Engine(declared, settings, home, findings, lambda: _runner(declared, settings, home, session))
 
 

@@ -50,7 +50,7 @@ def demo(
     typer.echo(f"to change it: edit {folder / 'shop.sql'}, then `penstock run {folder}`", err=True)
     on_terminal = sys.stderr.isatty() and sys.stdout.isatty() and not log_json
     limit = seconds if seconds is not None or on_terminal else _UNATTENDED_S
-    with opened(folder, kept, settings, log_json, verbose) as engine:
+    with opened(folder, kept, settings, log_json, verbose, needs_spark=True) as engine:
         watch = _dashboard(engine) if on_terminal else live.LineWatch(log_json)
         summary(engine, attend(engine, watch, drain=False, over=lambda progress, elapsed: _over(progress, elapsed, limit)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +12,7 @@ import typer
 
 from penstock.cli import logs, trouble
 from penstock.errors import OptionFault, PenstockError, StateError
+from penstock.settings import of_app
 
 if TYPE_CHECKING:
     from penstock.engine import Engine
@@ -57,20 +58,51 @@ def usable(state: Path, *, writes: bool) -> None:
 
 @contextmanager
 def opened(
-    app: Path, state: Path | None, pairs: list[str] | None, log_json: bool = False, verbose: bool = False, keeps_log: bool = True
+    app: Path,
+    state: Path | None,
+    pairs: list[str] | None,
+    log_json: bool = False,
+    verbose: bool = False,
+    *,
+    keeps_log: bool = True,
+    needs_spark: bool = False,
 ) -> Iterator[Engine]:
-    """The app's engine; Spark starts only when a verb needs it.
+    """The app's engine; Spark starts only when a verb needs it, and with `needs_spark` at once, while the app is being read.
 
     With `keeps_log` the full log is kept in the state folder. Verbs that only look at the declarations leave no trace on disk.
     """
     logs.to_stderr(log_json, verbose)
-    from penstock.wiring import open_app
+    chosen = overrides(pairs)
+    with _spark_ahead(app, state, chosen, makes_state=keeps_log) if needs_spark else nullcontext():
+        from penstock.wiring import open_app
 
-    engine = open_app(app, state=state, overrides=overrides(pairs))
-    usable(engine.state, writes=keeps_log)
-    log = logs.to_folder(engine.state, engine.settings.text("log_level")) if keeps_log else None
+        engine = open_app(app, state=state, overrides=chosen)
+        usable(engine.state, writes=keeps_log)
+        log = logs.to_folder(engine.state, engine.settings.text("log_level")) if keeps_log else None
+        with _closing(engine, log):
+            yield engine
+
+
+@contextmanager
+def _spark_ahead(app: Path, state: Path | None, chosen: dict[str, str], *, makes_state: bool) -> Iterator[None]:
+    """Spark's JVM comes up inside; it ends with this, if nobody asked for it."""
+    from penstock.spark.jvm import end_ahead, start_ahead
+
+    settings, home = of_app(app, chosen, state)
+    if app.exists() and (makes_state or home.is_dir()):
+        usable(home, writes=makes_state)
+        start_ahead(settings, home)
     try:
-        yield engine
+        yield
+    finally:
+        end_ahead()
+
+
+@contextmanager
+def _closing(engine: Engine, log: Path | None) -> Iterator[None]:
+    """What went wrong inside is in the log, and the engine is closed."""
+    try:
+        yield
     except (PenstockError, typer.Exit):
         raise
     except Exception as error:

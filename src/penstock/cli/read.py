@@ -25,7 +25,7 @@ def batch(
 
     With --json and a view: one JSON object per row. With --json and no view: {"view": name, "row": {...}} per row.
     """
-    with opened(app, state, settings, log_json, verbose) as engine:
+    with opened(app, state, settings, log_json, verbose, needs_spark=True) as engine:
         if view is not None:
             _print(engine.batch(view), json)
             return

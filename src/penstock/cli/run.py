@@ -53,7 +53,7 @@ def run(
     """
     from penstock.cli import live
 
-    with opened(app, state, settings, log_json, verbose) as engine:
+    with opened(app, state, settings, log_json, verbose, needs_spark=True) as engine:
         watch = live.watch(engine.declared.name, log_json)
         if metrics is not None:
             from penstock.cli.metrics import Metrics

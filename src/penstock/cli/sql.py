@@ -29,7 +29,7 @@ def sql(
 
     On a terminal: a shell with completion and history (.help lists its commands). Otherwise statements are read from stdin.
     """
-    with opened(app, state, settings, log_json, verbose) as engine:
+    with opened(app, state, settings, log_json, verbose, needs_spark=True) as engine:
         if command is not None:
             answer(engine, command, json)
         elif sys.stdin.isatty():

@@ -3,7 +3,7 @@
 Two things differ. Spark asks every jar for extensions when a session starts, and MLlib's answer costs more than a second, since
 its functions are described by reflection: it is left out. Classes of signed jars, such as those of the compiler that Spark uses
 for every query, are checked one by one and cannot be in a class-data archive: those jars are copied without their signatures.
-An app that uses MLlib, a cluster and a Spark that the user chose by SPARK_HOME have Spark as it is.
+An app that uses MLlib, a cluster and a Spark that the user chose or set up by the environment have Spark as it is.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ import re
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,26 +22,17 @@ from penstock.errors import ToolError
 from penstock.spark.jars import cache_folder
 
 LEFT_OUT = ("spark-mllib_", "spark-graphx_")
-RECIPE = "links without MLlib, unsigned"  # changes with what is made here, so that homes and archives of another kind are not used
+RECIPE = "links without MLlib, unsigned, started directly"  # changes with what is made here, so that homes and archives of another kind are not used
 _SIGNATURE = re.compile(r"META-INF/[^/]*\.(?:SF|RSA|DSA|EC)")
 _USED_BY = ("pyspark.ml", "pyspark.mllib")
+_CHOSEN_BY_USER = ("SPARK_HOME", "SPARK_CONF_DIR", "SPARK_SUBMIT_OPTS", "PYSPARK_SUBMIT_ARGS")
 
 
-@contextmanager
-def chosen_home(master: str) -> Iterator[None]:
-    """SPARK_HOME for the JVM that starts inside: the lean one where it will do."""
-    if not master.startswith("local") or "SPARK_HOME" in os.environ or any(name in sys.modules for name in _USED_BY):
-        yield
-        return
-    lean = lean_home(real_home(), cache_folder())
-    if lean is None:
-        yield
-        return
-    os.environ["SPARK_HOME"] = str(lean)
-    try:
-        yield
-    finally:
-        del os.environ["SPARK_HOME"]
+def chosen_home(master: str) -> Path | None:
+    """The lean home where it will do; None for Spark as it is."""
+    if not master.startswith("local") or any(name in os.environ for name in _CHOSEN_BY_USER) or any(name in sys.modules for name in _USED_BY):
+        return None
+    return lean_home(real_home(), cache_folder())
 
 
 def lean_home(real: Path, cache: Path) -> Path | None:

@@ -78,11 +78,24 @@ def cache_folder() -> Path:
 
 def connector_jars(report: Report = report_on_stderr) -> list[Path]:
     """The five connector jars, in class path order, fetched on first use. ToolError when they cannot be had."""
-    folder = cache_folder() / "jars" / f"connectors-{_fingerprint(CONNECTORS)}"
-    if folder.is_dir() and not all((folder / jar.file).is_file() for jar in CONNECTORS):
+    found = connectors_at_hand()
+    if found:
+        return found
+    folder = _connectors_folder()
+    if folder.is_dir():
         shutil.rmtree(folder)
     fill_once(folder, lambda into: _fetch_connectors(into, report))
     return [folder / jar.file for jar in CONNECTORS]
+
+
+def connectors_at_hand() -> list[Path]:
+    """The connector jars where they were fetched before; none of them otherwise."""
+    found = [_connectors_folder() / jar.file for jar in CONNECTORS]
+    return found if all(jar.is_file() for jar in found) else []
+
+
+def _connectors_folder() -> Path:
+    return cache_folder() / "jars" / f"connectors-{_fingerprint(CONNECTORS)}"
 
 
 def fill_once(folder: Path, fill: Callable[[Path], None]) -> None:

@@ -26,12 +26,10 @@ from pyspark.sql import SparkSession
 
 from penstock.errors import EngineError, StateError, ToolError
 from penstock.settings import Settings
-from penstock.spark.archive import ARCHIVE_SECONDS_MAX, DUMP_TO, archive_options, java_program
-from penstock.spark.home import chosen_home
+from penstock.spark.archive import ARCHIVE_SECONDS_MAX, DUMP_TO, java_program
 from penstock.spark.jars import connector_jars, report_on_stderr
-from penstock.spark.pinned import session_conf
+from penstock.spark.jvm import driver_conf, jvm_command, log_file, started
 
-_LOG4J = Path(__file__).with_name("log4j2.properties")
 _JVM_END_SECONDS_MAX = 20
 _quiet: logging.Handler | None = None
 
@@ -50,16 +48,10 @@ def open_session(settings: Settings, state: Path, *, app_name: str, needs_kafka:
     _reach(settings.text("master"))
     log = _log_file(state)
     jars = _jars(needs_kafka)
-    options = [
-        f"-Dlog4j2.configurationFile={_LOG4J.as_uri()}",
-        f"-Dpenstock.log={log}",
-        f"-Dpenstock.driver={os.getpid()}",
-        *(archive_options(settings) if jars else []),
-    ]
-    conf = session_conf(settings, state, jars, options)
+    conf = driver_conf(settings, state, jars)
     conf["spark.app.name"] = app_name
     try:
-        session = _start(SparkConf(loadDefaults=False).setAll(list(conf.items())), log)
+        session = _start(conf, log)
         if not settings.text("master").startswith("local"):
             _ship_package(session)
     except Exception as error:
@@ -120,22 +112,25 @@ def _reach(master: str) -> None:
     raise EngineError(f"no Spark master answers at {master}", hint="is the cluster running, and is the `master` setting right?")
 
 
-def _start(conf: SparkConf, log: Path) -> SparkSession:
-    python = sys.executable
+def _start(conf: dict[str, str], log: Path) -> SparkSession:
+    python, local = sys.executable, conf["spark.master"].startswith("local")
     os.environ["PYSPARK_DRIVER_PYTHON"] = python
-    if str(conf.get("spark.master")).startswith("local"):
+    if local:
         os.environ["PYSPARK_PYTHON"] = python
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     else:
         os.environ.setdefault("PYSPARK_PYTHON", python)
-    # The launcher is a JVM of its own that only prints the command line of the real one.
-    os.environ.setdefault("SPARK_LAUNCHER_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto")
-    with log.open("ab") as sink, chosen_home(str(conf.get("spark.master"))):
-        gateway = launch_gateway(conf, {"stdout": sink, "stderr": sink, "start_new_session": True})  # type: ignore[no-untyped-call]
+    for_spark = SparkConf(loadDefaults=False).setAll(list(conf.items()))
+    command = jvm_command(conf)
+    if command is not None:
+        gateway = started(command, log).gateway()
+    else:
+        with log.open("ab") as sink:
+            gateway = launch_gateway(for_spark, {"stdout": sink, "stderr": sink, "start_new_session": True})  # type: ignore[no-untyped-call]
     SparkContext._gateway = gateway
     SparkContext._jvm = gateway.jvm
     with _own_interrupts():
-        return SparkSession(SparkContext(conf=conf, gateway=gateway))
+        return SparkSession(SparkContext(conf=for_spark, gateway=gateway))
 
 
 @contextmanager
@@ -175,10 +170,8 @@ def _jars(needs_kafka: bool) -> list[Path]:
 def _log_file(state: Path) -> Path:
     """`logs/spark.log`, made together with its folders; also where PySpark's own Python loggers write from now on."""
     global _quiet
-    log = state.absolute() / "logs" / "spark.log"
     try:
-        state.mkdir(mode=0o700, parents=True, exist_ok=True)
-        log.parent.mkdir(exist_ok=True)
+        log = log_file(state)
         handler = logging.FileHandler(log, encoding="utf-8", delay=False)
     except OSError as error:
         raise StateError(f"cannot write to the state folder {state}: {error.strerror}", hint="choose another with --state DIR") from error

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import sys
 import zipfile
 from pathlib import Path
@@ -23,7 +22,8 @@ def real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for jar in JARS:
         with zipfile.ZipFile(folder / "jars" / jar, "w") as pack:
             pack.writestr("a/Class.class", b"code")
-    monkeypatch.delenv("SPARK_HOME", raising=False)
+    for name in ("SPARK_HOME", "SPARK_CONF_DIR", "SPARK_SUBMIT_OPTS", "PYSPARK_SUBMIT_ARGS"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PENSTOCK_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(home, "real_home", lambda: folder)
     for name in ("pyspark.ml", "pyspark.mllib"):
@@ -52,27 +52,24 @@ def test_a_signed_jar_is_copied_without_its_signature(real: Path, tmp_path: Path
     assert (lean / "jars" / JARS[0]).is_symlink()
 
 
-def test_it_is_chosen_for_the_start_of_one_machine_and_no_longer(real: Path) -> None:
-    assert real.is_dir()
-    with chosen_home("local[2]"):
-        assert "cache" in os.environ["SPARK_HOME"]
-    assert "SPARK_HOME" not in os.environ
-    with chosen_home("spark://here:7077"):
-        assert "SPARK_HOME" not in os.environ
+def test_it_is_chosen_for_one_machine(real: Path) -> None:
+    lean = chosen_home("local[2]")
+    assert lean is not None
+    assert (lean / "bin").resolve() == real / "bin"
+    assert chosen_home("spark://here:7077") is None
 
 
 @pytest.mark.usefixtures("real")
 def test_an_app_that_uses_mllib_has_all_of_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspark.ml", ModuleType("pyspark.ml"))
-    with chosen_home("local[2]"):
-        assert "SPARK_HOME" not in os.environ
+    assert chosen_home("local[2]") is None
 
 
 @pytest.mark.usefixtures("real")
-def test_the_users_own_spark_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SPARK_HOME", "/opt/spark")
-    with chosen_home("local[2]"):
-        assert os.environ["SPARK_HOME"] == "/opt/spark"
+@pytest.mark.parametrize("name", ["SPARK_HOME", "SPARK_CONF_DIR", "SPARK_SUBMIT_OPTS", "PYSPARK_SUBMIT_ARGS"])
+def test_what_the_user_chose_is_left_alone(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "/opt/spark")
+    assert chosen_home("local[2]") is None
 
 
 def test_a_cache_that_cannot_be_written_is_no_hindrance(real: Path, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ def verify(
     Takes the input that the checkpoint says was consumed, runs each view over it in batch, reads the results store and every
     sink as a stranger would, and compares. The app may run meanwhile. Exit code 0: all is equal; 1: something differs.
     """
-    with opened(app, state, settings, log_json, verbose, keeps_log=False) as engine:
+    with opened(app, state, settings, log_json, verbose, keeps_log=False, needs_spark=True) as engine:
         from penstock.testing.verify.report import summary
         from penstock.testing.verify.run import verify as verdicts
 
