@@ -12,6 +12,7 @@ NOT_JSON = "not valid JSON"
 MISFIT = "does not fit the declared types"
 NO_COLUMNS = "none of the declared columns"
 MAX_AHEAD = "1 day"
+CLOCK = "current_timestamp()"
 
 
 @dataclass(frozen=True)
@@ -37,10 +38,13 @@ class FutureGuard:
             f"WHEN {seconds} >= 3600 THEN concat({seconds} DIV 3600, ' h') ELSE concat({seconds} DIV 60, ' min') END"
         )
         words = span.replace("\\", "\\\\").replace("'", "\\'")
-        # A stream's current_timestamp is put in after Spark has folded constants, so this is computed for every row: in plain numbers.
+        # Spark writes the clock of an epoch into the code of its stage, after it has folded constants, and so would compile the stage for every
+        # epoch. The code has only the day; rows dated beyond that are judged by a function that Spark leaves as it is, not compiled.
+        day = "current_date()" if self.now == CLOCK else f"CAST({self.now} AS DATE)"
         return [
             (
-                f"unix_micros({time}) > unix_micros({self.now}) + {interval(span)}L",
+                f"unix_micros({time}) > unix_micros(CAST({day} AS TIMESTAMP)) + {interval(span)}L"
+                f" AND zip_with(array({time}), array(true), (_t, _) -> unix_micros(_t) > unix_micros({self.now}) + {interval(span)}L)[0]",
                 f"concat('dated ', {distance}, ' in the future: beyond max_ahead {words}')",
             )
         ]

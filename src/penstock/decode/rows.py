@@ -12,7 +12,7 @@ from typing import Protocol
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from penstock.decode.reasons import INVALID_UTF8, MISFIT, NO_COLUMNS, NO_VALUE, NOT_JSON, FutureGuard
+from penstock.decode.reasons import CLOCK, INVALID_UTF8, MISFIT, NO_COLUMNS, NO_VALUE, NOT_JSON, FutureGuard
 from penstock.schema import Schema, quote
 
 VALUE = "__value"
@@ -36,9 +36,7 @@ class Described(Protocol):
     def schema(self) -> Schema: ...
 
 
-def decode(
-    raw: DataFrame, spec: Described, event_time: str | None, max_ahead: str | None, now: str = "current_timestamp()", *, words: bool = True
-) -> DataFrame:
+def decode(raw: DataFrame, spec: Described, event_time: str | None, max_ahead: str | None, now: str = CLOCK, *, words: bool = True) -> DataFrame:
     """The stream's columns, `__reason STRING` (NULL: good), `__raw BINARY` and `__position STRING` of every record.
 
     `raw` is what a source gives: `__value`, or typed columns with or without `__corrupt`. `max_ahead` None means 1 day.

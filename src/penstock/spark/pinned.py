@@ -38,6 +38,8 @@ PINNED: tuple[tuple[str, str], ...] = (
     ("spark.driver.maxResultSize", "0"),
     # Tasks small enough that no core waits long for the last one.
     ("spark.sql.files.maxPartitionBytes", "32m"),
+    # Every epoch's plan is put into words for a page that is not shown: in few words.
+    ("spark.sql.ui.explainMode", "simple"),
     # Nothing open, nothing told.
     ("spark.ui.enabled", "false"),
     ("spark.ui.showConsoleProgress", "false"),
