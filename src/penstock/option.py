@@ -17,7 +17,7 @@ SINK = "sink"
 
 @dataclass(frozen=True)
 class Option:
-    """`kind` is text, whole, number, flag, interval or time; `on` says for what it is meant."""
+    """`kind` is text, whole, number, flag, interval, time or folder; `on` says for what it is meant."""
 
     name: str
     help: str
@@ -91,6 +91,11 @@ def _span(text: str) -> None:
         raise ValueError(text)
 
 
+def _local(text: str) -> None:
+    if "://" in text:
+        raise ValueError(text)
+
+
 _KINDS: Mapping[str, tuple[str, Callable[[str], object]]] = {
     "text": ("text", str),
     "whole": ("a whole number", _whole),
@@ -98,4 +103,5 @@ _KINDS: Mapping[str, tuple[str, Callable[[str], object]]] = {
     "flag": ("'true' or 'false'", _flag),
     "interval": ("a span of time, e.g. '10 seconds'", _span),
     "time": ("a time in ISO 8601", moment),
+    "folder": ("a folder on this machine", _local),
 }

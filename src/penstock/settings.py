@@ -70,7 +70,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("driver_memory", "4g", "memory of the driver's JVM", _A_MEMORY, _is_memory),
     Setting("executor_memory", "1g", "memory of each executor on a cluster", _A_MEMORY, _is_memory),
     Setting("shuffle_partitions", 0, "partitions of a shuffle and of state; 0: as many as cores, 8 at most", _COUNT, _at_least(0)),
-    Setting("state", "", "state folder; empty: `.penstock` in the app's folder"),
+    Setting("state", "", "state folder, seen from the app's folder; empty: `.penstock` there"),
     Setting("store", "", "results store: empty for SQLite in the state folder, or postgres://user@host:port/database"),
     Setting("trigger", "", "how often a view looks for rows: empty (as soon as possible), `10 seconds`, or `once`"),
     Setting("batch_rows_max", 2_000_000, "most rows that one micro-batch takes from a broker or generator", _FROM_ONE, _at_least(1)),
@@ -128,7 +128,7 @@ def of_app(app: Path, overrides: Mapping[str, str], state: Path | None = None) -
     """An app's settings and its state folder: the one that was asked for, else that of the settings, else one beside the app."""
     folder = app if app.is_dir() else app.parent
     settings = load(folder / "penstock.toml", overrides)
-    return settings, (state or Path(settings.text("state") or folder / ".penstock")).absolute()
+    return settings, (state or folder / (settings.text("state") or ".penstock")).absolute()
 
 
 def _read_toml(path: Path) -> Mapping[str, object]:

@@ -337,13 +337,24 @@ def test_a_postgres_table(spark: SparkSession, postgres: dict[str, str | int], d
 
     given = {name: str(value) for name, value in {**postgres, "database": database}.items()}
     with psycopg.connect(host=given["host"], port=given["port"], dbname=database, user=given["user"], password=given["password"]) as connection:
-        connection.execute("CREATE TABLE cards (id int, name text, fee numeric(10,2), at timestamptz, tag uuid, raw bytea)")
-        connection.execute("INSERT INTO cards VALUES (1, 'für ''x''', 2.50, '2024-01-01 00:00:00+02', gen_random_uuid(), 'x'::bytea)")
+        connection.execute("CREATE TABLE cards (id int, name text, fee numeric(10,2), at timestamptz, tag uuid, raw bytea, rate numeric)")
+        connection.execute(
+            "INSERT INTO cards VALUES (1, 'für ''x''', 2.50, '2024-01-01 00:00:00+02', gen_random_uuid(), 'x'::bytea, 1 / 3.0 :: numeric(40,30))"
+        )
         connection.execute("INSERT INTO cards (id) VALUES (2)")
     options = {"connector": "postgres", "table": "public.cards", **given}
     rows = table_frame(spark, SourceSpec("cards", options, Schema(()), tmp_path, tmp_path))
-    assert dict(rows.dtypes) == {"id": "int", "name": "string", "fee": "decimal(10,2)", "at": "timestamp", "tag": "string", "raw": "binary"}
+    assert dict(rows.dtypes) == {
+        "id": "int",
+        "name": "string",
+        "fee": "decimal(10,2)",
+        "at": "timestamp",
+        "tag": "string",
+        "raw": "binary",
+        "rate": "decimal(38,18)",
+    }
     assert rows.selectExpr("id", "name", "string(fee)", "string(at)").collect()[0] == (1, "für 'x'", "2.50", "2023-12-31 22:00:00")
+    assert str(rows.collect()[0]["rate"]).startswith("0.3333333333333333")
     declared = Schema((Column("Name", "string"), Column("id", "bigint")))
     assert [tuple(row) for row in table_frame(spark, SourceSpec("cards", options, declared, tmp_path, tmp_path)).collect()] == [
         ("für 'x'", 1),

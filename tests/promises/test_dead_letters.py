@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import json
 import random
 import uuid
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from penstock.errors import SourceError
 from penstock.testing.trial import Trial
 
 BROKEN: list[tuple[bytes | None, str]] = [
@@ -100,6 +104,49 @@ def test_a_broken_line_of_a_file_is_found_with_file_and_line(trial: Trial) -> No
     assert letters[str(first), 2]["raw"] == '{"id": 2, "note": '
     assert letters[str(second), 3]["raw"] == '{"id": "sechs", "note": "größer"}'
     assert letters[str(second), 3]["reason"] == "does not fit the declared types: id"
+
+
+def test_an_archive_that_was_cut_off_gives_what_it_has_and_is_named(trial: Trial) -> None:
+    trial.write(
+        "app.sql",
+        """
+        CREATE STREAM orders (id INT, note STRING) WITH (connector = 'files', path = 'orders', format = 'json');
+        CREATE MATERIALIZED VIEW copy AS SELECT id FROM orders;
+        """,
+    )
+    lines = "".join(f'{{"id": {number}, "note": "{hashlib.sha256(str(number).encode()).hexdigest()}"}}\n' for number in range(5000)).encode()
+    folder = trial.folder / "orders"
+    folder.mkdir()
+    (folder / "whole.json.gz").write_bytes(gzip.compress(lines))
+    (folder / "cut.json.gz").write_bytes(gzip.compress(lines)[:-4000])
+    (folder / "bad.json").write_bytes(b'{"id": \n{"id": 7}\n')
+    trial.drain()
+    assert 5001 <= len(trial.rows("copy")) < 10001
+    letters = {Path(letter["position"]["file"]).name: letter for letter in trial.rows("orders__dead") if "line" not in letter["position"]}
+    assert list(letters) == ["cut.json.gz"]
+    assert "cannot be unpacked to its end" in letters["cut.json.gz"]["reason"]
+
+
+def test_csv_files_of_two_orders_are_never_mixed_up(trial: Trial) -> None:
+    trial.write(
+        "app.sql",
+        """
+        CREATE STREAM orders (id INT, amount INT) WITH (connector = 'files', path = 'orders', format = 'csv', header = 'true');
+        CREATE MATERIALIZED VIEW copy AS SELECT id, amount FROM orders;
+        """,
+    )
+    folder = trial.folder / "orders"
+    folder.mkdir()
+    (folder / "1.csv").write_text("amount,id\n100,1\n")
+    trial.drain()
+    assert trial.rows("copy") == [{"id": 1, "amount": 100}]
+    (folder / "2.csv").write_text("id,amount\n2,200\n")
+    with pytest.raises(SourceError, match=r"2\.csv has the columns in another order: id, amount"):
+        trial.having(restarts_max="0").drain()
+    assert trial.rows("copy") == [{"id": 1, "amount": 100}]
+    (folder / "2.csv").write_text("amount,id\n200,2\n")
+    trial.drain()
+    assert trial.rows("copy") == [{"id": 1, "amount": 100}, {"id": 2, "amount": 200}]
 
 
 def test_rows_dated_in_the_future_are_dead_letters_and_do_not_move_the_watermark(trial: Trial) -> None:

@@ -204,6 +204,27 @@ def test_a_postgres_table_holds_what_the_view_holds(
     assert table(postgres_server, database, "SELECT total FROM sums ORDER BY total") == [(6,), (25,), (31,)]
 
 
+@pytest.mark.parametrize("store", ["", " WITH (store = false)"], ids=["stored", "unstored"])
+def test_windows_that_close_together_are_told_apart_by_their_key_in_tables_and_topics(
+    trial: Trial, kafka: str, postgres: dict[str, str | int], postgres_server: TemporaryPostgres, database: str, store: str
+) -> None:
+    place, topic = postgres_options(postgres, database), uuid.uuid4().hex
+    app(
+        trial,
+        f"CREATE MATERIALIZED VIEW closed{store} AS"
+        " SELECT window, item, sum(amount) AS total FROM sales GROUP BY window(at, '1 hour'), item EMIT ON WINDOW CLOSE;",
+        f"CREATE SINK p FROM closed WITH (connector = 'postgres', {place}, table = 'closed');",
+        f"CREATE SINK k FROM closed WITH (connector = 'kafka', servers = '{kafka}', topic = '{topic}');",
+    )
+    sold(trial, ("tea", 20), ("milk", 15), ("tea", 1))
+    sold(trial, ("salt", 1), at="2024-05-01T12:00:00Z")
+    trial.drain()
+    assert table(postgres_server, database, "SELECT item, total FROM closed ORDER BY item") == [("milk", 15), ("tea", 21)]
+    keys = [json.loads(record.key() or b"null") for record in records(kafka, topic)]
+    assert sorted(key["item"] for key in keys) == ["milk", "tea"]
+    assert {key["window"]["start"] for key in keys} == {"2024-05-01T10:00:00Z"}
+
+
 ODD = """
 CREATE STREAM odd (`Größe` STRING, price DECIMAL(20,4), at TIMESTAMP, day DATE, tags ARRAY<STRING>, WATERMARK FOR at AS at - INTERVAL 0 SECONDS)
   WITH (connector = 'files', path = 'odd', format = 'json');
@@ -391,3 +412,9 @@ def test_options_that_a_view_cannot_have_are_refused_before_it_runs(trial: Trial
         trial.drain()
     assert words in str(raised.value)
     assert "app.sql:" in str(raised.value)
+
+
+def test_a_view_without_a_store_has_no_whole_result_to_give(trial: Trial) -> None:
+    app(trial, "CREATE MATERIALIZED VIEW large WITH (store = false) AS SELECT item FROM sales EMIT COMPLETE;")
+    with pytest.raises(UserError, match="keeps no store"):
+        trial.drain()

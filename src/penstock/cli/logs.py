@@ -23,6 +23,7 @@ _FILES_KEPT = 3
 
 def to_stderr(as_json: bool, verbose: bool) -> None:
     """Sends Penstock's records to stderr: WARNING and above, with `verbose` INFO and above."""
+    logging.raiseExceptions = False  # a log that cannot be written, say on a full disk, is no reason for traces on the terminal
     root = logging.getLogger("penstock")
     for handler in list(root.handlers):
         root.removeHandler(handler)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -38,8 +40,9 @@ def _assign(path: str | Path, found: list[int | None], place_of: Callable[[bytes
 
 
 def _lines(path: str | Path) -> Iterator[bytes]:
+    """As far as they can be read: a file may be broken, elsewhere or gone."""
     opener = gzip.open if str(path).endswith(".gz") else open
-    with opener(path, "rb") as lines:
+    with suppress(OSError, EOFError, zlib.error), opener(path, "rb") as lines:
         for line in lines:
             yield line.rstrip(b"\r\n")
 

@@ -23,7 +23,7 @@ from penstock.plan.findings import ERROR, Finding, Spot, from_error, placed
 from penstock.plan.forbid import forbid
 from penstock.plan.grammar import tokens
 from penstock.plan.names import Names, schemas
-from penstock.plan.nodes import Aggregate, Distinct, Node, Opaque, Order, Scan, names_read, walk
+from penstock.plan.nodes import Opaque, Scan, names_read, walk
 from penstock.plan.reread import aggregate_calls, column_refs
 from penstock.plan.resolve import closest
 from penstock.plan.text import sql
@@ -31,7 +31,7 @@ from penstock.plan.types import UNKNOWN, near_type, unknown_type
 from penstock.schema import Column
 
 SourceCheck: TypeAlias = Callable[[str, str, Options, Sequence[str]], object]
-SinkCheck: TypeAlias = Callable[[str, Options, bool | None], object]
+SinkCheck: TypeAlias = Callable[[str, Options], object]
 _RESERVED_ENDINGS = ("__late", "__dead", "__kept")
 _EXPRESSION_CHECKS = (
     unknown_columns,
@@ -216,15 +216,9 @@ def _sink(sink: Sink, declared: Declared, check_sink: SinkCheck) -> Iterator[Fin
         hint = f"did you mean `{near}`?" if near else "a sink delivers a view: CREATE MATERIALIZED VIEW ... AS SELECT * FROM ..." if other else None
         yield Finding(ERROR, "NameFault", f"the sink `{sink.name}` delivers `{sink.view}`, which is not a view", sink.where, hint=hint)
     try:
-        check_sink(sink.name, sink.options, None if view is None else keyed(view.query))
+        check_sink(sink.name, sink.options)
     except UserError as error:
         yield from_error(error, sink.where)
-
-
-def keyed(node: Node) -> bool | None:
-    """Whether the rows of a result have a key by their shape: an aggregate, perhaps sorted, or distinct rows; None: not known."""
-    below = node.input if isinstance(node, Order) else node
-    return True if isinstance(below, Aggregate | Distinct) else None
 
 
 def _cycles(declared: Declared) -> Iterator[Finding]:
@@ -245,4 +239,4 @@ def _cycles(declared: Declared) -> Iterator[Finding]:
         yield from follow(name, ())
 
 
-__all__ = ["Finding", "check", "keyed", "raise_first"]
+__all__ = ["Finding", "check", "raise_first"]

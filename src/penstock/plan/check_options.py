@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from penstock.errors import UserError
 from penstock.eventtime import interval
 from penstock.plan.cut import cut
-from penstock.plan.declare import Declared, Sink, View
+from penstock.plan.declare import Declared, Emit, Sink, View
 from penstock.plan.findings import ERROR, Finding
 from penstock.plan.resolve import closest
 
@@ -77,6 +77,6 @@ def _means_something(name: str, value: str) -> bool:
 
 
 def _unstored(view: View, declared: Declared) -> Iterator[Finding]:
-    if not cut(view, declared.declarations).adds_only:
+    if view.emit is Emit.COMPLETE or not cut(view, declared.declarations).adds_only:
         message = f"view `{view.name}` keeps no store, but its rows change, which only a store can tell"
         yield Finding(ERROR, "PlanFault", message, view.where, hint="leave `store` away; or emit on window close, so that rows are only added")

@@ -37,7 +37,7 @@ class Cut:
     """How one view is kept up to date.
 
     `lower` runs as the streaming query in output mode `mode`. Its rows are identified by the columns `keys`: None means
-    rows are only added, `()` that there is one row for ever, ALL_COLUMNS that the whole row is its own key. Columns that start
+    a bag to which rows are only added, `()` that there is one row for ever, ALL_COLUMNS that the whole row is its own key. Columns that start
     with `__` are for the engine; a row whose `__keep...` columns are not all true is not there. `upper` is evaluated over `KEPT`, or over
     the view `base`; `stable` are the kept columns whose value never changes within a row's life (None: all of them).
     """
@@ -80,6 +80,8 @@ class _Cutter:
         found = self._on_close(view, plan) if view.emit is Emit.ON_CLOSE else self._changes(plan)
         if found.visible_key is None:
             found = replace(found, visible_key=result_key(plan))
+        if found.strategy is Strategy.INCREMENTAL and found.keys is None and found.visible_key != ALL_COLUMNS:
+            found = replace(found, keys=found.visible_key)  # a window that is given out once is still known by its key
         streams = tuple(name for name in names_read(found.lower) if isinstance(self._declared.get(name), Stream))
         return replace(found, streams=streams, watermarked=found.strategy is not Strategy.RECOMPUTE and self._needs_watermark(found.lower))
 

@@ -91,8 +91,9 @@ class Shapes:
             return False
         window = window_of(node)
         if on_close:
-            sessions_alone = window is not None and window.kind == "session" and len(node.groups) == 1
-            return window is not None and node.grouping is None and not sessions_alone and self._close_input(node.input)
+            sessions_alone = window is not None and window.kind == "session" and len(terms.grouping_expressions(node)) == 1
+            plain = node.grouping is None or terms.is_group_by_all(node)
+            return window is not None and plain and not sessions_alone and self._close_input(node.input)
         if window is not None and window.kind == "session":
             return False
         return self.stateless(node.input) or (window is None and self.stream_join(node.input))
@@ -103,7 +104,7 @@ class Shapes:
 
 def window_of(node: Aggregate) -> scalar.WindowCall | None:
     """The time window that the aggregate groups by, if any."""
-    return next((found for found in map(scalar.window_call, node.groups) if found is not None), None)
+    return next((found for found in map(scalar.window_call, terms.grouping_expressions(node)) if found is not None), None)
 
 
 def equates_columns(node: Join) -> bool:

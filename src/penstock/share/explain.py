@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from penstock.plan.cut import Strategy
 from penstock.plan.declare import Declared, Stream
-from penstock.plan.keys import ALL_COLUMNS
 from penstock.plan.nodes import Aggregate, walk
 from penstock.plan.shape import Shapes, window_of
 from penstock.plan.text import sql
 from penstock.share.jobs import Job, Member, jobs, outputs
+from penstock.sink.options import delivery_of
 
 _COSTS = {
     Strategy.STATELESS: "one pass over new rows; no state",
@@ -68,7 +68,7 @@ def explain(declared: Declared, view: str | None = None) -> list[Explanation]:
 
 def _explain(member: Member, job: Job, declared: Declared) -> Explanation:
     cut = member.cut
-    key = tuple(ALL_COLUMNS) if cut.visible_key == ALL_COLUMNS else cut.visible_key
+    key = cut.visible_key
     warnings = []
     if cut.strategy is Strategy.RECOMPUTE:
         names = ", ".join(cut.streams)
@@ -116,9 +116,11 @@ def _state(member: Member, declared: Declared) -> str:
     if any(windows) and cut.watermarked and all(stream.event_time for stream in streams):
         size = next(window.size or "the session's gap" for window in windows if window is not None)
         return f"bounded: open windows of {size} plus lateness of {', '.join(str(stream.lateness or '0 seconds') for stream in streams)}"
+    if cut.watermarked and any(shapes.stream_join(part) for part in walk(cut.lower)) and all(stream.lateness for stream in streams):
+        return f"bounded: rows that can still be joined, plus lateness of {', '.join(str(stream.lateness) for stream in streams)}"
     return "one row per distinct key, never dropped: it grows with the number of keys"
 
 
 def _guarantee(member: Member) -> str:
     store = "results store exactly-once" if member.stored else "no results store"
-    return "; ".join([store, *(f"{sink.name} {sink.options.get('delivery', 'default')}" for sink in member.sinks)])
+    return "; ".join([store, *(f"{sink.name} {delivery_of(sink.options)}" for sink in member.sinks)])

@@ -105,7 +105,7 @@ def _fingerprint(members: list[Member], declared: Declared) -> str:
             source = seen.get(name)
             if isinstance(source, Stream | Table):
                 options = sorted((key, value.name if isinstance(value, Secret) else str(value)) for key, value in source.options.items())
-                parts += [source.name, source.schema.ddl, str(options)]
+                parts += [source.name, source.schema.ddl, str([column.computed for column in source.schema if column.computed]), str(options)]
             if isinstance(source, Stream):
                 parts += [str(source.event_time), str(source.lateness)]
     return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:16]

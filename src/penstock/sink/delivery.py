@@ -28,7 +28,7 @@ def open_sink(
 
     `app` is a name that stays: where a sink's ledger is shared with others, it tells theirs from ours.
     """
-    check_sink_options(name, options, key is not None)
+    check_sink_options(name, options)
     plain = {option.lower(): value for option, value in options.items()}
     spec = SinkSpec(name, view, plain, columns(ddl), key, append_only, complete, folder, app)
     match plain["connector"]:

@@ -40,7 +40,7 @@ SINKS: Mapping[str, Connector] = {
     ),
     "files": Connector(
         (
-            Option("path", "the folder to write to, relative to the app; one folder per epoch in it", required=True),
+            Option("path", "the folder to write to on this machine, relative to the app; one folder per epoch in it", required=True, kind="folder"),
             Option("format", "what the files hold", default="json", choices=("json", "csv", "parquet")),
         ),
         _ALL,
@@ -90,10 +90,10 @@ def delivery_of(options: Mapping[str, object]) -> str:
     return str(options.get("delivery") or SINKS[str(options["connector"])].promises[0])
 
 
-def check_sink_options(name: str, options: Mapping[str, object], keyed: bool | None) -> None:
+def check_sink_options(name: str, options: Mapping[str, object]) -> None:
     """OptionFault or PromiseFault when sink `name` is told what its connector does not know or cannot promise.
 
-    A secret's value may be a reference: any object with a `name`. `keyed` says whether the view has a key; None: not known.
+    A secret's value may be a reference: any object with a `name`.
     """
     given = {option.lower(): value for option, value in options.items()}
     connector = _connector(name, given)

@@ -79,7 +79,7 @@ class Recorded(Protocol):
 
 @runtime_checkable
 class SkipsFiles(Protocol):
-    """A source whose reader skips files that it cannot read at all."""
+    """A source whose reader skips files, or the rest of them, that it cannot read."""
 
     def unreadable(self, spark: SparkSession, span: Span) -> list[tuple[str, str]]:
         """The files of `span` that were skipped, each with the reason."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -24,19 +24,20 @@ class Logged(NamedTuple):
 def files_between(log: Path, start: int | None, end: int | None) -> list[str]:
     """The files taken after entry `start` up to and including entry `end`, in the order of the log.
 
-    Every tenth entry is compacted and repeats all files before it; older entries are removed in time, so all that is
-    there is read and each file is counted once.
+    Every tenth entry is compacted and repeats all files before it; older entries are removed in time. Where the wanted entries
+    are not all there, all that is there is read, and each file is counted once.
     """
     first = -1 if start is None else start
-    return [file.path for file in logged_files(log) if first < file.entry and (end is None or file.entry <= end)]
+    wanted = [] if end is None else [_written(log, entry) for entry in range(first + 1, end + 1)]
+    some = [path for path in wanted if path is not None]
+    found = _once(_entries(some)) if some and len(some) == len(wanted) else logged_files(log)
+    return [file.path for file in found if first < file.entry and (end is None or file.entry <= end)]
 
 
 def logged_files(log: Path) -> list[Logged]:
     """Every file that was ever taken, once, in the order of the log."""
-    found: dict[str, int] = {}
-    for logged in _entries(log):
-        found.setdefault(logged.path, logged.entry)
-    return sorted((Logged(path, entry) for path, entry in found.items()), key=lambda file: file.entry)
+    names = [path for path in log.iterdir() if path.name.removesuffix(_COMPACT).isdigit()] if log.is_dir() else []
+    return _once(_entries(sorted(names, key=lambda path: int(path.name.removesuffix(_COMPACT)))))
 
 
 def entry_of(offset: str | None) -> int | None:
@@ -44,9 +45,20 @@ def entry_of(offset: str | None) -> int | None:
     return None if offset is None else int(json.loads(offset)["logOffset"])
 
 
-def _entries(log: Path) -> Iterator[Logged]:
-    names = [path for path in log.iterdir() if path.name.removesuffix(_COMPACT).isdigit()] if log.is_dir() else []
-    for path in sorted(names, key=lambda path: int(path.name.removesuffix(_COMPACT))):
+def _written(log: Path, entry: int) -> Path | None:
+    """The file of one entry, if it is still there."""
+    return next((path for path in (log / str(entry), log / f"{entry}{_COMPACT}") if path.is_file()), None)
+
+
+def _once(files: Iterator[Logged]) -> list[Logged]:
+    found: dict[str, int] = {}
+    for logged in files:
+        found.setdefault(logged.path, logged.entry)
+    return sorted((Logged(path, entry) for path, entry in found.items()), key=lambda file: file.entry)
+
+
+def _entries(files: Sequence[Path]) -> Iterator[Logged]:
+    for path in files:
         lines = path.read_text(encoding="utf-8").splitlines()
         if not lines or lines[0] != _VERSION:
             raise StateError(f"{path} is not a log of files read: it begins with {lines[:1]}", hint="the checkpoint is damaged or of another Spark")

@@ -3,14 +3,16 @@
 Live: files are taken by their time of modification, those of one instant in the order of the listing (a file that
 grows after it was taken is not read again: that is what `tail` is for). Names that begin with `.` or `_` are ignored,
 so a writer can make a file appear at once by renaming it. Replayable: yes. Unit of parallelism: a file, or a part of it.
-A file that cannot be read at all (a broken parquet file) is skipped and named by `unreadable`.
+A file that cannot be read (broken parquet), or not to its end (a truncated .gz), is skipped from there on and named by `unreadable`.
 """
 
 from __future__ import annotations
 
 import csv
 import glob
+import gzip
 import re
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlparse
@@ -29,6 +31,7 @@ from penstock.source.options import option_value
 
 CORRUPT = "__corrupt"
 _HIDDEN = (".", "_")
+_PACKED = (".gz", ".bz2", ".deflate", ".snappy", ".lz4", ".zst")
 _MEGABYTE = 1024 * 1024
 # Spark's default leaves out files that are a week older than the newest one seen: a copied archive would be lost unsaid.
 _NO_FILE_TOO_OLD = {"maxFileAge": "36500d"}
@@ -49,6 +52,7 @@ class Files:
         self._format = option_value(spec.options, "files", "format") or "json"
         self._header = option_value(spec.options, "files", "header") == "true"
         self.path = located(spec.folder, spec.options["path"])
+        self._written = self._file_schema()
 
     def live(self, spark: SparkSession, limits: Limits) -> DataFrame:
         reader = spark.readStream.format(self._format).options(**self._reading(), **_NO_FILE_TOO_OLD, **_bound(limits))
@@ -73,11 +77,42 @@ class Files:
         return None
 
     def unreadable(self, spark: SparkSession, span: Span) -> list[tuple[str, str]]:
-        """The parquet files that Spark skips because they are broken or of other types, with the reason; local files only."""
-        if self._format != "parquet":
-            return []
+        """Files that Spark skips, whole or from some point on, with the reason: broken archives, parquet that is broken or of other types.
+
+        SourceError for a csv file whose header has the columns in another order than they are read: its values would be mixed up.
+        """
         whole = span.start is None and span.end is None
         names = present(self.path) if whole or span.log is None else files_between(span.log, entry_of(span.start), entry_of(span.end))
+        if self._header:
+            self._same_order([urlparse_path(name) for name in names if _is_local(name)])
+        if self._format != "parquet":
+            return self._cut_off(spark, [name for name in names if name.endswith(_PACKED)])
+        return self._broken_parquet(spark, names)
+
+    def _cut_off(self, spark: SparkSession, names: list[str]) -> list[tuple[str, str]]:
+        """Those that cannot be unpacked to their end: all are tried at once, and one by one only when that fails."""
+        reader = spark.read.option("ignoreCorruptFiles", "false")
+        try:
+            if names:
+                reader.text([_plain(name) for name in names]).count()
+            return []
+        except (PySparkException, Py4JJavaError) as error:
+            if len(names) == 1:
+                return [(urlparse_path(names[0]), f"cannot be unpacked to its end: {_root_cause(error)}")]
+        return [found for name in names for found in self._cut_off(spark, [name])]
+
+    def _same_order(self, names: list[str]) -> None:
+        declared = {name.lower() for name in self._spec.schema.names}
+        read = [name.lower() for name in self._written.names]
+        for name in names:
+            header = [column.lower() for column in _header(name)]
+            if declared <= set(header) and [column for column in header if column in declared] != [column for column in read if column in declared]:
+                raise SourceError(
+                    f"stream `{self._spec.name}`: the header of {name} has the columns in another order: {', '.join(header)}",
+                    hint=f"the first file, or the declaration where there was none, has {', '.join(read)}; write the file anew in that order",
+                )
+
+    def _broken_parquet(self, spark: SparkSession, names: list[str]) -> list[tuple[str, str]]:
         found = []
         tried: dict[pyarrow.Schema, str | None] = {}
         for name in (urlparse_path(name) for name in names if _is_local(name)):
@@ -124,15 +159,14 @@ class Files:
             return "value STRING"
         if self._format == "parquet":
             return self._spec.schema.ddl
-        return f"{self._file_schema().ddl}, {CORRUPT} STRING"
+        return f"{self._written.ddl}, {CORRUPT} STRING"
 
     def _file_schema(self) -> Schema:
-        """The columns in the order of the file: a csv header is believed where it names all the declared ones."""
+        """The columns in the order of the files: a csv header is believed where it names all the declared ones. What comes later keeps to it."""
         files = present(self.path) if self._header else []
         if not files:
             return self._spec.schema
-        with open(files[0], encoding="utf-8-sig", errors="replace", newline="") as lines:
-            names = next(csv.reader(lines), [])
+        names = _header(files[0])
         if not {name.lower() for name in self._spec.schema.names} <= {name.lower() for name in names}:
             return self._spec.schema
         return Schema(tuple(self._spec.schema.find(name) or Column(name or f"_c{place}", "string") for place, name in enumerate(names)))
@@ -143,6 +177,22 @@ class Files:
 
     def _anything(self) -> bool:
         return not _is_local(self.path) or bool(present(self.path))
+
+
+def _header(name: str) -> list[str]:
+    """The column names in the first line of a csv file; none where it cannot be read."""
+    opener = gzip.open if name.endswith(".gz") else open
+    try:
+        with opener(name, "rt", encoding="utf-8-sig", errors="replace", newline="") as lines:
+            return next(csv.reader(lines), [])
+    except (OSError, EOFError, zlib.error, csv.Error):
+        return []
+
+
+def _root_cause(error: Exception) -> str:
+    """The innermost of the reasons that Java gives, in one line."""
+    causes = [line.split(":", 1)[-1].strip() for line in str(error).splitlines() if line.startswith("Caused by:")]
+    return causes[-1] if causes else str(error).splitlines()[0]
 
 
 def _watched(path: str) -> str:

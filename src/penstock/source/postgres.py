@@ -65,7 +65,7 @@ def _read(spec: SourceSpec) -> pyarrow.Table:
             hint="check host, port, database, user and table",
         ) from None
     values = zip(*rows, strict=True) if rows else ([] for _ in columns)
-    arrays = [pyarrow.array([_fit(value) for value in cells], kind) for cells, (_, kind) in zip(values, columns, strict=True)]
+    arrays = [pyarrow.array([_fit(value, kind) for value in cells], kind) for cells, (_, kind) in zip(values, columns, strict=True)]
     return pyarrow.Table.from_arrays(arrays, schema=pyarrow.schema(columns))
 
 
@@ -83,8 +83,10 @@ def _arrow_type(connection: psycopg.Connection[tuple[Any, ...]], column: psycopg
     return _ARROW.get(info.name, pyarrow.string()) if info is not None and column.type_code == info.oid else pyarrow.string()
 
 
-def _fit(value: object) -> object:
+def _fit(value: object, kind: pyarrow.DataType) -> object:
     """A numeric of no declared scale may have more places than Arrow's decimal holds; NaN has no decimal at all."""
     if isinstance(value, Decimal):
-        return value if value.is_finite() else None
+        if not value.is_finite():
+            return None
+        return value if -int(value.as_tuple().exponent) <= kind.scale else round(value, kind.scale)
     return bytes(value) if isinstance(value, memoryview) else value

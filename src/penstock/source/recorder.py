@@ -78,6 +78,8 @@ class Recorder:
             while not self._stopping.is_set():
                 block = self._receive(connection)
                 if block == b"":
+                    self._land(waiting)  # the sender has ended its last line, if not with a mark
+                    waiting = b""
                     break
                 if block:
                     since = since if waiting else time.monotonic()
@@ -87,7 +89,8 @@ class Recorder:
                     self._land(whole + newline)
                     since = time.monotonic()
         finally:
-            self._land(waiting)
+            whole, newline, _ = waiting.rpartition(b"\n")
+            self._land(whole + newline)
             self._connected = False
 
     def _receive(self, connection: socket.socket) -> bytes | None:

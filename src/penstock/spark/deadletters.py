@@ -29,6 +29,7 @@ class DeadLetters:
     def __init__(self, desk: SparkSession, app: App, store: Store, checkpoint: Path, occurrences: tuple[str, ...]) -> None:
         self._desk, self._app, self._store, self._checkpoint, self._occurrences = desk, app, store, checkpoint, occurrences
         self._gates = Gates(dict.fromkeys(occurrences))
+        self._sources = {stream: app.source(app.declared.streams[stream]) for stream in occurrences if stream in app.declared.streams}
         self.by_stream: Counter[str] = Counter()
         self.rows_by_stream: Counter[str] = Counter()
 
@@ -52,8 +53,8 @@ class DeadLetters:
         return span_of(self._checkpoint, epoch, names.index(stream), from_start=False)
 
     def _name_unreadable(self, stream: str, epoch: int) -> None:
-        """Files that Spark had to skip whole: one letter for each, without its bytes."""
-        source = self._app.source(self._app.declared.streams[stream])
+        """Files that Spark had to skip, whole or from some point on: one letter for each, without its bytes."""
+        source = self._sources[stream]
         if isinstance(source, SkipsFiles):
             seen = datetime.now(UTC).isoformat()
             skipped = source.unreadable(self._desk, self._span(stream, epoch))

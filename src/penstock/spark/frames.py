@@ -63,8 +63,8 @@ def live_stream(spark: SparkSession, app: App, stream: Stream, *, watermarked: b
     watermark on. Elsewhere the watermark only tells what may be forgotten, and Spark may filter first, which is quicker.
     """
     good = _decoded(app, stream, app.source(stream).live(spark, app.limits)).where(gate(stream.name)).select(*_columns(stream))
-    if watermarked and stream.event_time:
-        good = good.withWatermark(stream.event_time, stream.lateness or "0 seconds")
+    if watermarked and stream.event_time and stream.lateness:
+        good = good.withWatermark(stream.event_time, stream.lateness)
     return good.where(BARRIER) if closes else good
 
 

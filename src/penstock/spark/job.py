@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.catalog import Incarnation
-from penstock.change import Additions, Epoch
+from penstock.change import Additions, Change, Epoch
 from penstock.eventtime import interval
 from penstock.plan.cut import Strategy
 from penstock.plan.divide import KEPT
@@ -166,7 +166,7 @@ class JobRun:
         first = self._position.epoch < 0 and number == 0
         owner = self.job.members[0]
         if not owner.stored:
-            self._outbox.pass_on(Epoch(owner.name, self._life.name, number, Additions(table["__row"].to_pylist())))
+            self._outbox.pass_on(Epoch(owner.name, self._life.name, number, _added(owner, table)))
         changed = first or (table["count"][0].as_py() if self._recomputes else table.num_rows) > 0
         whole = self._recomputed(number) if changed and self._recomputes else None
         with self._store.open_epoch(self.job.name, self._life.name, self._position.fence, number) as writer:
@@ -225,7 +225,7 @@ class JobRun:
         pairs = [(key, row) for key, row, keep in zip(keys, lines, keeps, strict=True) if keep]
         parts = [part for part, keep in zip(table["__part"].to_pylist(), keeps, strict=True) if keep]
         gone = [key for key, keep in zip(keys, keeps, strict=True) if not keep]
-        keyed = member.cut.visible_key is not None or not logged
+        keyed = member.key is not None or not logged
         (writer.upsert if keyed else writer.upsert_bag)(name, pairs, gone, parts=parts, log=logged)
 
     def _spans(self, number: int) -> dict[str, Span]:
@@ -250,6 +250,14 @@ class JobRun:
         if not self._closed:
             self._closed = True
             self._outbox.close()
+
+
+def _added(member: Member, table: pa.Table) -> Sequence[Change]:
+    """The rows of an epoch of a view that only adds, with their keys if they have any."""
+    lines: Sequence[str] = table["__row"].to_pylist()
+    if member.cut.keys is None:
+        return Additions(lines)
+    return [Change("+", key, line) for key, line in zip(table["__key"].to_pylist(), lines, strict=True)]
 
 
 def kept_name(member: Member) -> str:

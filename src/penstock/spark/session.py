@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pyspark import SparkConf, SparkContext
+from pyspark.accumulators import AccumulatorTCPServer, AccumulatorUnixServer
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.logger import PySparkLogger
@@ -129,8 +130,15 @@ def _start(conf: dict[str, str], log: Path) -> SparkSession:
             gateway = launch_gateway(for_spark, {"stdout": sink, "stderr": sink, "start_new_session": True})  # type: ignore[no-untyped-call]
     SparkContext._gateway = gateway
     SparkContext._jvm = gateway.jvm
+    for server in (AccumulatorTCPServer, AccumulatorUnixServer):
+        server.handle_error = _lost_connection  # type: ignore[method-assign, assignment]
     with _own_interrupts():
         return SparkSession(SparkContext(conf=for_spark, gateway=gateway))
+
+
+def _lost_connection(*_: object) -> None:
+    """PySpark prints a trace on the terminal when the JVM dies under its connection; the driver itself says that it has."""
+    logging.getLogger("pyspark").warning("a connection to the JVM was lost", exc_info=True)
 
 
 @contextmanager

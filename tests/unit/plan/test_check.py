@@ -271,8 +271,7 @@ def test_a_sink_delivers_a_view_and_its_options_are_checked() -> None:
     place = Where("app.sql", 30)
     good = view("SELECT id FROM payments")
 
-    def promise(name: str, options: Options, keyed: bool | None) -> None:
-        assert not keyed
+    def promise(name: str, options: Options) -> None:
         if "delivery" in options:
             raise PromiseFault(f"{name} cannot promise that")
 

@@ -117,8 +117,14 @@ def test_a_watermark_is_used_only_where_it_closes_something() -> None:
 
 def test_windows_given_out_on_close_are_appended() -> None:
     found = decide("SELECT window, card, sum(amount) AS s FROM pay GROUP BY window(at, '1 hour'), card HAVING sum(amount) > 1", Emit.ON_CLOSE)
-    assert (found.strategy, found.mode, found.keys) == (Strategy.INCREMENTAL, "append", None)
+    assert (found.strategy, found.mode, found.keys) == (Strategy.INCREMENTAL, "append", ("window", "card"))
+    assert found.adds_only
     assert "HAVING" in sql(found.lower)
+
+
+def test_a_window_is_seen_behind_group_by_all() -> None:
+    found = decide("SELECT window(at, '1 hour') AS w, card, count(*) AS n FROM pay GROUP BY ALL", Emit.ON_CLOSE)
+    assert (found.strategy, found.mode, found.watermarked) == (Strategy.INCREMENTAL, "append", True)
 
 
 def test_a_global_session_window_is_recomputed_with_its_closed_sessions_only() -> None:

@@ -49,6 +49,18 @@ def test_lines_are_landed_in_order_and_the_last_without_an_end_too(tmp_path: Pat
     assert not list(tmp_path.glob(".*"))
 
 
+def test_a_line_that_was_not_whole_when_it_stopped_is_no_record(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        recorder = Recorder("127.0.0.1", listening.getsockname()[1], tmp_path)
+        recorder.start()
+        connection, _ = listening.accept()
+        with connection:
+            connection.sendall(b"whole\na,123")
+            assert wait_for(tmp_path, 1) == [b"whole"]
+            recorder.stop()
+    assert landed(tmp_path) == [b"whole"]
+
+
 def test_it_connects_again_and_a_new_recorder_goes_on_counting(tmp_path: Path) -> None:
     with server(b"1\n", b"2\n") as port:
         recorder = Recorder("127.0.0.1", port, tmp_path)

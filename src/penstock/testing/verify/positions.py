@@ -24,10 +24,7 @@ def origin_of(told: Any) -> Origin:
 def in_words(positions: Sequence[str | None], records: Sequence[bytes]) -> tuple[str, ...]:
     """Each position for people; of a file the line is looked up by the record."""
     known = [(position, record) for position, record in zip(positions, records, strict=True) if position]
-    try:
-        told = with_lines([position for position, _ in known], [record for _, record in known])
-    except OSError:
-        told = [position for position, _ in known]
+    told = with_lines([position for position, _ in known], [record for _, record in known])
     return tuple(dict.fromkeys(_words(json.loads(position)) for position in told))
 
 
