@@ -1,4 +1,4 @@
-"""The only module that knows both the engine and Spark: it opens an app and hands the one to the other."""
+"""Opens an app: where the engine, which knows nothing of Spark, is handed what Spark does for it."""
 
 from __future__ import annotations
 

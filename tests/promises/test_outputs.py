@@ -418,3 +418,20 @@ def test_a_view_without_a_store_has_no_whole_result_to_give(trial: Trial) -> Non
     app(trial, "CREATE MATERIALIZED VIEW large WITH (store = false) AS SELECT item FROM sales EMIT COMPLETE;")
     with pytest.raises(UserError, match="keeps no store"):
         trial.drain()
+
+
+def test_windows_over_a_join_that_is_bounded_by_time_are_the_same_live_and_over_history(trial: Trial) -> None:
+    """Such a join holds the watermark back by its bound, and what has not closed yet is not there, whoever asks."""
+    app(
+        trial,
+        "CREATE STREAM returns (item STRING, back TIMESTAMP, WATERMARK FOR back AS back - INTERVAL 0 SECONDS)"
+        " WITH (connector = 'files', path = 'returns', format = 'json');",
+        "CREATE MATERIALIZED VIEW hourly AS SELECT window, count(*) AS n FROM sales s JOIN returns r"
+        " ON s.item = r.item AND r.back BETWEEN s.at AND s.at + INTERVAL 90 MINUTES GROUP BY window(s.at, '1 hour') EMIT ON WINDOW CLOSE;",
+    )
+    for hour in ("10", "11", "12", "13"):
+        sold(trial, (hour, 1), at=f"2024-05-01T{hour}:05:00Z")
+        trial.feed("returns", {"item": hour, "back": f"2024-05-01T{hour}:20:00Z"})
+    trial.drain()
+    assert [row["window"]["start"] for row in trial.rows("hourly")] == ["2024-05-01T10:00:00Z"]
+    assert trial.batch("hourly") == trial.rows("hourly")

@@ -124,8 +124,8 @@ def _statement(passage: Passage, low: int, high: int) -> Statement:
     if passage.word(low, high, "select", "with", "from", "values", "table") or passage.is_op(low, high, "("):
         selection = read_select(passage, low, high)
         return Select(selection.node, passage.slice(low, high), where=passage.where(low))
-    known = ("create", "drop", "select", "subscribe", "with")
-    raise _unknown(passage, low, high, known, "statements are CREATE, DROP, SELECT and SUBSCRIBE")
+    known = ("create", "drop", "select", "with")
+    raise _unknown(passage, low, high, known, "statements are CREATE, DROP and SELECT")
 
 
 def _unknown(passage: Passage, low: int, high: int, known: tuple[str, ...], hint: str) -> UserError:

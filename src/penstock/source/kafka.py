@@ -56,9 +56,23 @@ class Kafka:
             return reader.options(subscribe=self._topic, **self._beginning("earliest")).load().selectExpr(*_RECORDS)
         # The partitions are named one by one: one that was added later belongs to no span that ended before.
         partitions = {topic: sorted(int(number) for number in numbers) for topic, numbers in known.items()}
+        if start:
+            self._still_there(start, end)
         begin = {"startingOffsets": json.dumps(_covering(start, known))} if start else self._beginning("earliest")
         stop = {"endingOffsets": json.dumps(end) if end else "latest"}
         return reader.options(assign=json.dumps(partitions), **begin, **stop).load().selectExpr(*_RECORDS)
+
+    def _still_there(self, start: Offsets, end: Offsets | None) -> None:
+        """SourceError with the exact gap where the broker has deleted what is to be read again."""
+        held = Admin(self._spec).topic().held
+        begun, ended = start.get(self._topic, {}), (end or {}).get(self._topic, {})
+        ranges = ((int(number), at, held.get(int(number), (at, at))[0], ended.get(number, at + 1)) for number, at in begun.items())
+        gone = [f"partition {number} [{at}, {min(first, last)})" for number, at, first, last in ranges if at < first and at < last]
+        if gone:
+            raise SourceError(
+                f"stream `{self._spec.name}`: records of topic `{self._topic}` that have to be read again were deleted: {', '.join(gone)}",
+                hint="let the broker keep them as long as a view needs them (`penstock explain` tells), or begin anew: --state DIR",
+            )
 
     def close(self) -> None:
         return None

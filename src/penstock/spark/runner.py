@@ -128,9 +128,10 @@ class SparkRunner:
                 report(progress)
 
             spark, store, catalog = self._spark(), self._results(), Catalog(self._app.state)
+            accepted = set(accept_gaps)
             gate = threading.Semaphore(2 * max(2, spark.sparkContext.defaultParallelism))
             guards = [
-                Guard(job, partial(self._open_run, spark, store, job, accept_gaps), catalog, self._app.settings, stop, gate, self._backlog(job))
+                Guard(job, partial(self._open_run, spark, store, job, accepted), catalog, self._app.settings, stop, gate, self._backlog(job))
                 for job in jobs(self._app.declared)
             ]
             note_status(store, [guard.progress for guard in guards])
@@ -145,11 +146,13 @@ class SparkRunner:
         streams = (self._app.declared.streams[name] for name in job.streams)
         return Backlog({stream.name: self._app.spec(stream) for stream in streams if stream.options.get("connector") == "kafka"})
 
-    def _open_run(self, spark: SparkSession, store: Store, job: Job, accept_gaps: Collection[str], life: Incarnation) -> JobRun:
+    def _open_run(self, spark: SparkSession, store: Store, job: Job, accepted: set[str], life: Incarnation) -> JobRun:
+        """`accepted` names the views whose gaps may be passed; the user's word is for the gap of this start, not for later ones."""
         run = JobRun(spark, self._app, job, store, life)
         try:
-            accepted = any(member.name in accept_gaps for member in job.members)
-            pass_gaps(self._app, job, run.occurrences, life, store, accepted=accepted)
+            names = {member.name for member in job.members}
+            pass_gaps(self._app, job, run.occurrences, life, store, accepted=bool(names & accepted))
+            accepted -= names
         except BaseException:
             run.stop(0)
             raise

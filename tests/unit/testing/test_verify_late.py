@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from penstock.plan.closed import held_back_ms
 from penstock.plan.inline import meaning
 from penstock.plan.load import load
 from penstock.plan.nodes import names_read
 from penstock.plan.text import sql
-from penstock.testing.verify.late import closed_at, held_back_ms, judged
+from penstock.testing.verify.late import closed_at, judged
 from penstock.testing.verify.origin import Untraceable, carried
 
 STREAMS = """

@@ -6,23 +6,19 @@ join whose own time is at or before it is dropped. So a row may be late for some
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from penstock.errors import UserError
 from penstock.eventtime import delay
 from penstock.plan import scalar, terms
-from penstock.plan.closed import only_closed
+from penstock.plan.closed import held_back_ms, only_closed
 from penstock.plan.declare import Stream
 from penstock.plan.nodes import Aggregate, Alias, Filter, Generate, Item, Join, Node, Project, Scan, Union, names_read, quoted, rebuild, walk
 from penstock.plan.shape import Shapes, window_of
 from penstock.testing.verify.origin import Untraceable, carried, column_of, traced_name
 
 _WINDOW = "window"
-_UNIT = r"(?:year|month|week|day|hour|minute|second|millisecond|microsecond)s?(?:\s+to\s+\w+)?"
-_INTERVAL = re.compile(rf"(?i)\binterval\s+(?:'[^']*'|\d+)(?:\s+{_UNIT})?")
-_NOT_STRICT = re.compile(r"(?i)<=|>=|\bbetween\b")
 
 
 @dataclass(frozen=True)
@@ -64,26 +60,10 @@ def closed_at(plan: Node, streams: Mapping[str, Stream], mark_ms: int) -> Node:
         node = rebuild(node, fixed)
         if not isinstance(node, Aggregate) or not marks & set(node.subs):
             return node
-        mark = Project(None, (Item(f"timestamp_millis({max(0, mark_ms - held_back_ms(node.input, streams))}L)", "watermark"),))
+        mark = Project(None, (Item(f"timestamp_millis({mark_ms}L)", "watermark"),))
         return replace(node, subs=tuple(mark if sub in marks else sub for sub in node.subs))
 
     return fixed(plan)
-
-
-def held_back_ms(node: Node, streams: Mapping[str, Stream]) -> int:
-    """By how much a join of streams that is bounded by time holds the watermark back for what stands above it.
-
-    It can still give out rows as old as the longest span of its bounds; a bound that may be met exactly counts one millisecond more.
-    """
-    if not Shapes(lambda name: name in streams).stream_join(node):
-        return 0
-    times = {stream.event_time.lower() for stream in streams.values() if stream.event_time}
-    conditions = [part.on for part in walk(node) if isinstance(part, Join) and part.on]
-    conditions += [part.condition for part in walk(node) if isinstance(part, Filter)]
-    bounds = [text for condition in conditions for text in terms.conjuncts(condition) if terms.bounds_time(text, times)]
-    spans = [delay(found[0]) // 1000 for text in bounds for found in _INTERVAL.finditer(text)]
-    exact = any(_NOT_STRICT.search(text) for text in bounds)
-    return max(spans, default=0) + exact if bounds else 0
 
 
 def _asked(stream: Stream) -> tuple[Node, ...]:
