@@ -138,7 +138,7 @@ def _start(conf: dict[str, str], log: Path) -> SparkSession:
 
 def _lost_connection(*_: object) -> None:
     """PySpark prints a trace on the terminal when the JVM dies under its connection; the driver itself says that it has."""
-    logging.getLogger("pyspark").warning("a connection to the JVM was lost", exc_info=True)
+    logging.getLogger("pyspark").warning("a connection to the JVM was lost")
 
 
 @contextmanager
