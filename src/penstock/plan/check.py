@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from penstock.errors import UserError
 from penstock.eventtime import delay
+from penstock.plan.check_files import shared_folders
 from penstock.plan.check_groups import misplaced_aggregates, ungrouped_columns
 from penstock.plan.check_names import expressions, unknown_columns, unknown_functions, unknown_shared
 from penstock.plan.check_options import option_findings, setting_findings
@@ -47,7 +48,7 @@ _EXPRESSION_CHECKS = (
 def check(declared: Declared, check_source: SourceCheck, check_sink: SinkCheck, trigger: str = "") -> list[Finding]:
     """Everything that is wrong or costly in an app.
 
-    `check_source(kind, name, options, column_names)` and `check_sink(name, options, keyed)` raise OptionFault or
+    `check_source(kind, name, options, column_names)` and `check_sink(name, options)` raise OptionFault or
     PromiseFault; `kind` is `stream` or `table`. `trigger` is the setting of that name.
     """
     names = Names(schemas(declared))
@@ -61,7 +62,10 @@ def check(declared: Declared, check_source: SourceCheck, check_sink: SinkCheck, 
                 found.update(dict.fromkeys(_view(entry, declared, names, trigger)))
             case Sink():
                 found.update(dict.fromkeys(_sink(entry, declared, check_sink)))
-    found.update(dict.fromkeys(_cycles(declared)))
+    cycles = list(_cycles(declared))
+    found.update(dict.fromkeys(cycles))
+    if not cycles:
+        found.update(dict.fromkeys(shared_folders(declared)))
     found.update(dict.fromkeys(setting_findings(trigger)))
     return list(found)
 

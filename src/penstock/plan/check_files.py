@@ -1,13 +1,16 @@
-"""Files that an app names and that are not there: a stream may get them later, a table must have them."""
+"""Files that an app names: those that are not there, and folders that are written and read, or written twice."""
 
 from __future__ import annotations
 
 import glob
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from penstock.plan.declare import Declared, Stream, Table
+from penstock.plan.declare import Declared, Sink, Stream, Table
 from penstock.plan.findings import ERROR, WARNING, Finding
+from penstock.plan.inline import inlined
+from penstock.plan.nodes import names_read
 
 
 def file_findings(declared: Declared) -> Iterator[Finding]:
@@ -17,6 +20,32 @@ def file_findings(declared: Declared) -> Iterator[Finding]:
         path = entry.options.get("path")
         if entry.options.get("connector") == "files" and isinstance(path, str) and "://" not in path:
             yield from _missing(entry, declared.folder.absolute() / path)
+
+
+def shared_folders(declared: Declared) -> Iterator[Finding]:
+    """An error for each sink whose view would read what it wrote, or that writes where another sink does; local paths only."""
+    entries: list[Stream | Table] = [*declared.streams.values(), *declared.tables.values()]
+    read = {entry.name: place for entry in entries if (place := _folder(entry, declared)) is not None and place == _plain(place)}
+    written: dict[Path, str] = {}
+    for sink in declared.sinks.values():
+        place, view = _folder(sink, declared), declared.views.get(sink.view)
+        if place is None or view is None:
+            continue
+        own = names_read(inlined(view.query, declared.declarations))
+        reader = next((name for name in own if name in read and (place.is_relative_to(read[name]) or read[name].is_relative_to(place))), None)
+        if reader is not None:
+            message = f"sink `{sink.name}` would write where `{reader}` reads, and view `{view.name}` would feed itself: {sink.options['path']}"
+            yield Finding(ERROR, "OptionFault", message, sink.where, hint="give the sink a `path` of its own, outside of what is read")
+        if place in written:
+            message = f"sinks `{written[place]}` and `{sink.name}` would write to one folder: {sink.options['path']}"
+            yield Finding(ERROR, "OptionFault", message, sink.where, hint="give each sink a `path` of its own")
+        written[place] = sink.name
+
+
+def _folder(entry: Stream | Table | Sink, declared: Declared) -> Path | None:
+    path = entry.options.get("path")
+    local = entry.options.get("connector") == "files" and isinstance(path, str) and "://" not in path
+    return Path(os.path.normpath(declared.folder.absolute() / str(path))) if local else None
 
 
 def _missing(entry: Stream | Table, place: Path) -> Iterator[Finding]:

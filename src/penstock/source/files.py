@@ -23,7 +23,7 @@ from pyarrow import ArrowException
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from penstock.errors import SourceError
+from penstock.errors import OptionFault, SourceError
 from penstock.schema import Column, Schema, quote
 from penstock.source import Limits, SourceSpec, Span
 from penstock.source.filelog import entry_of, files_between
@@ -79,7 +79,7 @@ class Files:
     def unreadable(self, spark: SparkSession, span: Span) -> list[tuple[str, str]]:
         """Files that Spark skips, whole or from some point on, with the reason: broken archives, parquet that is broken or of other types.
 
-        SourceError for a csv file whose header has the columns in another order than they are read: its values would be mixed up.
+        OptionFault for a csv file whose header has the columns in another order than they are read: its values would be mixed up.
         """
         whole = span.start is None and span.end is None
         names = present(self.path) if whole or span.log is None else files_between(span.log, entry_of(span.start), entry_of(span.end))
@@ -107,7 +107,7 @@ class Files:
         for name in names:
             header = [column.lower() for column in _header(name)]
             if declared <= set(header) and [column for column in header if column in declared] != [column for column in read if column in declared]:
-                raise SourceError(
+                raise OptionFault(
                     f"stream `{self._spec.name}`: the header of {name} has the columns in another order: {', '.join(header)}",
                     hint=f"the first file, or the declaration where there was none, has {', '.join(read)}; write the file anew in that order",
                 )

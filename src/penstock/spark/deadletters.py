@@ -6,6 +6,7 @@ for the bad records and their positions; a position that is already kept is not 
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
 from datetime import UTC, datetime
@@ -43,9 +44,9 @@ class DeadLetters:
         counts = self._gates.counts(execution)
         for stream in counts:
             self.rows_by_stream[stream] += counts[stream].rows
+            self._name_unreadable(stream, epoch)
             if counts[stream].dead:
                 self._fetch(stream, epoch)
-            self._name_unreadable(stream, epoch)
         return sum(counts[stream].rows for stream in counts if self._app.declared.streams[stream].options.get("connector") == "generator")
 
     def _span(self, stream: str, epoch: int) -> Span:
@@ -79,8 +80,13 @@ def with_lines(positions: list[str], records: list[bytes]) -> list[str]:
             by_file.setdefault(place["file"], []).append(index)
     result = list(positions)
     for file, indices in by_file.items():
+        copies: Counter[bytes] = Counter()
         for index, line in zip(indices, locate_lines(local_path(file), [records[index] for index in indices]), strict=True):
-            result[index] = json.dumps({**json.loads(positions[index]), "line": line}, ensure_ascii=False)
+            place = {**json.loads(positions[index]), "line": line}
+            if line is None:  # a position is kept once, so records whose lines are not found are told apart by what they hold
+                copies[records[index]] += 1
+                place |= {"record": hashlib.sha256(records[index]).hexdigest()[:12], "copy": copies[records[index]]}
+            result[index] = json.dumps(place, ensure_ascii=False)
     return result
 
 

@@ -13,6 +13,7 @@ import penstock as ps
 from penstock.errors import OptionFault, PlanFault, PromiseFault, Where
 from penstock.plan.check import Finding, check, raise_first
 from penstock.plan.declare import Declaration, Declared, Emit, Options, Sink, Stream, Table, View
+from penstock.plan.load import load
 from penstock.plan.select import parse_select
 from penstock.plan.statements import parse_statements
 from penstock.plan.types import parse_columns
@@ -314,3 +315,28 @@ def test_the_first_error_is_raised_as_its_class() -> None:
     assert caught.value.hint
     assert caught.value.excerpt
     raise_first(of("SELECT DISTINCT card FROM payments", "warning"))
+
+
+FOLDERS = """
+CREATE STREAM pay (id INT) WITH (connector = 'files', path = 'in', format = 'json');
+CREATE STREAM other (id INT) WITH (connector = 'files', path = 'out', format = 'json');
+CREATE MATERIALIZED VIEW a AS SELECT id FROM pay;
+CREATE MATERIALIZED VIEW b AS SELECT id FROM a;
+CREATE SINK one FROM b WITH (connector = 'files', path = '{}');
+CREATE SINK two FROM b WITH (connector = 'files', path = 'two');
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("./in/deep/", ["sink `one` would write where `pay` reads, and view `b` would feed itself: ./in/deep/"]),
+        ("two/../two", ["sinks `one` and `two` would write to one folder: two"]),
+        ("out", []),
+        ("inn", []),
+    ],
+)
+def test_a_folder_is_written_by_one_sink_and_never_read_by_its_own_view(tmp_path: Path, path: str, words: list[str]) -> None:
+    (tmp_path / "app.sql").write_text(FOLDERS.format(path), encoding="utf-8")
+    found = check(load(tmp_path), lambda *_: None, lambda *_: None)
+    assert [finding.message for finding in found if finding.severity == "error"] == words

@@ -11,6 +11,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow
+import pyarrow.csv as arrow_csv
+
 from penstock.errors import SinkError
 from penstock.sink.files_sink import MARKER
 from penstock.sink.options import EXACTLY_ONCE, delivery_of
@@ -102,9 +105,18 @@ def _json(file: Path, reader: Reader) -> Iterator[tuple[int, Any]]:
 
 
 def _csv(file: Path, reader: Reader) -> Iterator[tuple[int, Any]]:
+    """All values are text; an empty one is null unless it stands in quotes, which Python's own reader does not tell."""
     with file.open(encoding="utf-8", newline="") as lines:
-        for number, record in enumerate(csv.DictReader(lines), start=2):
-            yield number, {name: value if value != "" else None for name, value in record.items()}
+        names = next(csv.reader(lines), [])
+    as_text = arrow_csv.ConvertOptions(
+        column_types=dict.fromkeys(names, pyarrow.string()), null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
+    )
+    try:
+        found = arrow_csv.read_csv(file, parse_options=arrow_csv.ParseOptions(newlines_in_values=True), convert_options=as_text).to_pylist()
+    except pyarrow.ArrowInvalid:  # rows of different lengths, which are no rows of the view
+        with file.open(encoding="utf-8", newline="") as lines:
+            found = [{str(name): value for name, value in record.items()} for record in csv.DictReader(lines)]
+    yield from enumerate(found, start=2)
 
 
 def _parquet(file: Path, reader: Reader) -> Iterator[tuple[int, Any]]:

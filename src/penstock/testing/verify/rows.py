@@ -31,13 +31,12 @@ class Row:
 class Reader:
     """Reads rows of one view: their values, and the part of them that is the key.
 
-    A sink may not be able to hold every row as it is: `as_held` is the text of a row in such a sink, and with `blank_is_null`
-    an empty text is nothing, as plain readers of csv have it.
+    A sink may not be able to hold every row as it is: `as_held` is the text of a row in such a sink.
     """
 
-    def __init__(self, schema: Schema, key: Sequence[str] | None, *, as_held: Callable[[str], str] = str, blank_is_null: bool = False) -> None:
+    def __init__(self, schema: Schema, key: Sequence[str] | None, *, as_held: Callable[[str], str] = str) -> None:
         self.schema = schema
-        self._as_held, self._blank_is_null = as_held, blank_is_null
+        self._as_held = as_held
         self.kinds = tuple(parse_type(column.type) for column in schema)
         self._kinds = tuple(zip(schema.names, self.kinds, strict=True))
         self.key = None if key is None else tuple(schema.names.index(found.name) for name in key if (found := schema.find(name)) is not None)
@@ -47,7 +46,7 @@ class Reader:
         read = json.loads(self._as_held(row)) if isinstance(row, str) else row
         if not isinstance(read, dict):
             return ("not a row", json.dumps(read))
-        known = tuple(value_of(kind, None if self._blank_is_null and read.get(name) == "" else read.get(name)) for name, kind in self._kinds)
+        known = tuple(value_of(kind, read.get(name)) for name, kind in self._kinds)
         others = sorted(name for name in read if self.schema.find(name) is None)
         return (*known, *((name, json.dumps(read[name], default=str)) for name in others))
 

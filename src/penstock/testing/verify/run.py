@@ -83,7 +83,7 @@ class _Place:
 
     def _reader(self, connector: str = "", file_format: str = "") -> Reader:
         schema = self._oracle.expected(self._life, self._member, -1).schema
-        return Reader(schema, self._member.key, as_held=without_nul if connector == "postgres" else str, blank_is_null=file_format == "csv")
+        return Reader(schema, self._member.key, as_held=without_nul if connector == "postgres" else str)
 
     def _sink(self, sink: Sink, stored: int) -> Verdict:
         options = {name.lower(): value for name, value in self._app.options(sink.options).items()}

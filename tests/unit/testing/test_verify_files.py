@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from penstock.schema import Column, Schema
+from penstock.testing.verify.files import _csv
+from penstock.testing.verify.rows import Reader
+
+READER = Reader(Schema((Column("k", "string"), Column("n", "int"))), ("k",))
+
+
+def read(folder: Path, text: str) -> list[tuple[int, object]]:
+    file = folder / "part.csv"
+    file.write_text(text, encoding="utf-8")
+    return list(_csv(file, READER))
+
+
+def test_an_empty_text_in_quotes_is_not_null(tmp_path: Path) -> None:
+    found = read(tmp_path, '_op,k,n\n+,"",1\n+,,2\n+,"a\nb",3\n')
+    assert found == [(2, {"_op": "+", "k": "", "n": "1"}), (3, {"_op": "+", "k": None, "n": "2"}), (4, {"_op": "+", "k": "a\nb", "n": "3"})]
+
+
+def test_rows_of_another_length_are_read_too(tmp_path: Path) -> None:
+    assert [number for number, _ in read(tmp_path, "k,n\na,1\nb\n")] == [2, 3]
