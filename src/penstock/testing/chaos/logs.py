@@ -15,6 +15,7 @@ ALWAYS = (
     r"StopRequested|InterruptedException|ClosedByInterruptException|InterruptedIOException|ShutdownHook|shut down",
     r"is a replay of what is already stored|is started again in|stopped at once|the batch took too long",
     r"Unable to load native-hadoop|NativeCodeLoader|RejectedExecutionException|rejected from .*(?:Shutting down|Terminated)|in statusUpdate",
+    r"IllegalStateException: Pool not open",  # the Kafka connector's pool of consumers closes as the JVM ends, under a task that still asks
 )
 _HEADLINE = re.compile(
     r"^(?:Caused by: |Exception in thread \"[^\"]*\" )?[\w.$]*(?:Exception|Error)\b[:\s]"
