@@ -58,6 +58,7 @@ class Jvm:
         try:
             while not self.told.is_file():
                 if self.process.poll() is not None:
+                    self.kill()
                     raise EngineError(f"the JVM ended with code {self.process.returncode} before it was up")
                 time.sleep(_LOOK_S)
             said = self.told.read_bytes()

@@ -84,4 +84,4 @@ def test_one_that_ends_at_once_is_told(tmp_path: Path) -> None:
     broken = started(Command(tmp_path, (sys.executable, "-c", "raise SystemExit(3)")), tmp_path / "log")
     with pytest.raises(EngineError, match="the JVM ended with code 3"):
         broken.gateway()
-    broken.kill()
+    assert not broken.told.parent.exists()
