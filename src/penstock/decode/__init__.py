@@ -5,6 +5,7 @@
 
 from penstock.decode.dead import dead_rows
 from penstock.decode.locate import locate_lines
+from penstock.decode.reasons import CLOCK
 from penstock.decode.rows import Described, decode
 
-__all__ = ["Described", "dead_rows", "decode", "locate_lines"]
+__all__ = ["CLOCK", "Described", "dead_rows", "decode", "locate_lines"]

@@ -15,22 +15,19 @@ from penstock.plan.nodes import names_read
 
 def file_findings(declared: Declared) -> Iterator[Finding]:
     """A warning for each stream whose folder is not there, an error for each table whose file is not; local paths only."""
-    entries: list[Stream | Table] = [*declared.streams.values(), *declared.tables.values()]
-    for entry in entries:
-        path = entry.options.get("path")
-        if entry.options.get("connector") == "files" and isinstance(path, str) and "://" not in path:
-            yield from _missing(entry, declared.folder.absolute() / path)
+    for entry, place in _local_sources(declared):
+        yield from _missing(entry, place)
 
 
 def shared_folders(declared: Declared) -> Iterator[Finding]:
     """An error for each sink whose view would read what it wrote, or that writes where another sink does; local paths only."""
-    entries: list[Stream | Table] = [*declared.streams.values(), *declared.tables.values()]
-    read = {entry.name: place for entry in entries if (place := _folder(entry, declared)) is not None and place == _plain(place)}
+    read = {entry.name: _normal(place) for entry, place in _local_sources(declared) if place == _plain(place)}
     written: dict[Path, str] = {}
     for sink in declared.sinks.values():
-        place, view = _folder(sink, declared), declared.views.get(sink.view)
-        if place is None or view is None:
+        found, view = _place(sink, declared), declared.views.get(sink.view)
+        if found is None or view is None:
             continue
+        place = _normal(found)
         own = names_read(inlined(view.query, declared.declarations))
         reader = next((name for name in own if name in read and (place.is_relative_to(read[name]) or read[name].is_relative_to(place))), None)
         if reader is not None:
@@ -42,10 +39,23 @@ def shared_folders(declared: Declared) -> Iterator[Finding]:
         written[place] = sink.name
 
 
-def _folder(entry: Stream | Table | Sink, declared: Declared) -> Path | None:
+def _local_sources(declared: Declared) -> Iterator[tuple[Stream | Table, Path]]:
+    entries: list[Stream | Table] = [*declared.streams.values(), *declared.tables.values()]
+    for entry in entries:
+        place = _place(entry, declared)
+        if place is not None:
+            yield entry, place
+
+
+def _place(entry: Stream | Table | Sink, declared: Declared) -> Path | None:
+    """The local path that an entry names, if it is one of files."""
     path = entry.options.get("path")
     local = entry.options.get("connector") == "files" and isinstance(path, str) and "://" not in path
-    return Path(os.path.normpath(declared.folder.absolute() / str(path))) if local else None
+    return declared.folder.absolute() / str(path) if local else None
+
+
+def _normal(place: Path) -> Path:
+    return Path(os.path.normpath(place))
 
 
 def _missing(entry: Stream | Table, place: Path) -> Iterator[Finding]:

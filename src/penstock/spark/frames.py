@@ -9,7 +9,7 @@ from pathlib import Path
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from penstock.decode import dead_rows, decode
+from penstock.decode import CLOCK, dead_rows, decode
 from penstock.errors import OptionFault
 from penstock.plan.declare import Declared, Secret, Stream, Table
 from penstock.plan.nodes import Node, names_read
@@ -68,24 +68,24 @@ def live_stream(spark: SparkSession, app: App, stream: Stream, *, watermarked: b
     return good.where(BARRIER) if closes else good
 
 
-def history(spark: SparkSession, app: App, stream: Stream, span: Span, *, now: str = "current_timestamp()") -> DataFrame:
+def history(spark: SparkSession, app: App, stream: Stream, span: Span, *, now: str = CLOCK) -> DataFrame:
     """Good rows of a stream's past."""
     decoded = _decoded(app, stream, app.source(stream).history(spark, span), now)
     return decoded.where("__reason IS NULL").select(*_columns(stream))
 
 
-def traced(spark: SparkSession, app: App, stream: Stream, span: Span, *, now: str = "current_timestamp()") -> DataFrame:
+def traced(spark: SparkSession, app: App, stream: Stream, span: Span, *, now: str = CLOCK) -> DataFrame:
     """Good rows of a stream's past, each with its `__position` and the record itself, `__raw`."""
     decoded = _decoded(app, stream, app.source(stream).history(spark, span), now)
     return decoded.where("__reason IS NULL").select(*_columns(stream), "__position", "__raw")
 
 
-def dead(spark: SparkSession, app: App, stream: Stream, span: Span, *, now: str = "current_timestamp()") -> DataFrame:
+def dead(spark: SparkSession, app: App, stream: Stream, span: Span, *, now: str = CLOCK) -> DataFrame:
     """Records of a stream's past that did not decode: `__position`, `__reason`, `__raw`."""
     return dead_rows(_decoded(app, stream, app.source(stream).history(spark, span), now, words=True))
 
 
-def _decoded(app: App, stream: Stream, raw: DataFrame, now: str = "current_timestamp()", *, words: bool = False) -> DataFrame:
+def _decoded(app: App, stream: Stream, raw: DataFrame, now: str = CLOCK, *, words: bool = False) -> DataFrame:
     """Records with the columns that they hold, their fault if they have one, and the columns that are computed from them."""
     computed = {column.name: f"CAST(({column.computed}) AS {column.type})" for column in stream.schema if column.computed is not None}
     time = stream.event_time
@@ -122,7 +122,7 @@ def register_live(spark: SparkSession, app: App, plan: Node, *, watermarked: boo
             live_stream(spark, app, stream, watermarked=watermarked, closes=closes).createOrReplaceTempView(quote(name))
 
 
-def register_history(spark: SparkSession, app: App, plan: Node, spans: Mapping[str, Span], *, now: str = "current_timestamp()") -> None:
+def register_history(spark: SparkSession, app: App, plan: Node, spans: Mapping[str, Span], *, now: str = CLOCK) -> None:
     """Everything that a plan reads, as of the past; a stream without a span is read whole."""
     names = names_read(plan)
     register_tables(spark, app, names)

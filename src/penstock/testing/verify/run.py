@@ -81,7 +81,7 @@ class _Place:
         for sink in self._member.sinks:
             yield self._sink(sink, stored)
 
-    def _reader(self, connector: str = "", file_format: str = "") -> Reader:
+    def _reader(self, connector: str = "") -> Reader:
         schema = self._oracle.expected(self._life, self._member, -1).schema
         return Reader(schema, self._member.key, as_held=without_nul if connector == "postgres" else str)
 
@@ -91,7 +91,7 @@ class _Place:
         verdict = Verdict(self._member.name, sink.name, connector, -1, Comparison(), delivery_of(options))
         if connector in _CANNOT_BE_READ:
             return replace(verdict, unread=_CANNOT_BE_READ[connector])
-        reader = self._reader(connector, options.get("format", ""))
+        reader = self._reader(connector)
         spec = SinkSpec(
             sink.name,
             self._member.name,
