@@ -149,6 +149,7 @@ def test_a_bad_app_is_the_users_mistake_for_every_verb(tmp_path: Path, text: str
         assert words in done.stdout + done.stderr
         assert "Traceback" not in done.stdout + done.stderr
         assert "internal error" not in done.stderr
+    assert not (tmp_path / ".penstock").exists()
 
 
 def test_warnings_fail_only_when_strict(app: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -86,16 +86,26 @@ def opened(
 @contextmanager
 def _spark_ahead(app: Path, state: Path | None, chosen: dict[str, str], *, makes_state: bool) -> Iterator[None]:
     """Spark's JVM comes up inside; it ends with this, if nobody asked for it."""
-    from penstock.spark.jvm import end_ahead, start_ahead
+    from penstock.spark.jvm import end_ahead, log_path, start_ahead
 
     settings, home = of_app(app, chosen, state)
+    is_new = not home.exists()
     if app.exists() and (makes_state or home.is_dir()):
         usable(home, writes=makes_state)
         start_ahead(settings, home)
     try:
         yield
     finally:
-        end_ahead()
+        if end_ahead() and is_new:
+            _unmake(home, log_path(home))
+
+
+def _unmake(state: Path, log: Path) -> None:
+    """An app that cannot be opened leaves no state folder behind, unless there is more in it than the log of a JVM that nobody used."""
+    with suppress(OSError):
+        log.unlink()
+        log.parent.rmdir()
+        state.rmdir()
 
 
 @contextmanager

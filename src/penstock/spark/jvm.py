@@ -98,12 +98,13 @@ def start_ahead(settings: Settings, state: Path) -> None:
             _ahead = _started(command, log_file(state))
 
 
-def end_ahead() -> None:
-    """End a JVM that nobody asked for after all."""
+def end_ahead() -> bool:
+    """End a JVM that nobody asked for after all; whether there was one."""
     global _ahead
-    if _ahead is not None:
-        _ahead.kill()
-        _ahead = None
+    found, _ahead = _ahead, None
+    if found is not None:
+        found.kill()
+    return found is not None
 
 
 def started(command: Command, log: Path) -> Jvm:
