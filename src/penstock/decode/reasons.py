@@ -13,6 +13,7 @@ MISFIT = "does not fit the declared types"
 NO_COLUMNS = "none of the declared columns"
 MAX_AHEAD = "1 day"
 CLOCK = "current_timestamp()"
+_DAY_US = 24 * 60 * 60 * 1_000_000
 
 
 @dataclass(frozen=True)
@@ -39,11 +40,13 @@ class FutureGuard:
         )
         words = span.replace("\\", "\\\\").replace("'", "\\'")
         # Spark writes the clock of an epoch into the code of its stage, after it has folded constants, and so would compile the stage for every
-        # epoch. The code has only the day; rows dated beyond that are judged by a function that Spark leaves as it is, not compiled.
+        # epoch. The code has only the day, as a number that costs nothing to look at; rows dated beyond that are judged by a function that
+        # Spark leaves as it is, not compiled.
         day = "current_date()" if self.now == CLOCK else f"CAST({self.now} AS DATE)"
+        since = f"unix_date({day}) * {_DAY_US}L"
         return [
             (
-                f"unix_micros({time}) > unix_micros(CAST({day} AS TIMESTAMP)) + {interval(span)}L"
+                f"unix_micros({time}) > {since} + {interval(span)}L"
                 f" AND zip_with(array({time}), array(true), (_t, _) -> unix_micros(_t) > unix_micros({self.now}) + {interval(span)}L)[0]",
                 f"concat('dated ', {distance}, ' in the future: beyond max_ahead {words}')",
             )
