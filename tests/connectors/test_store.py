@@ -19,7 +19,7 @@ from penstock.errors import FencedError, PenstockError, SinkError, StateError
 from penstock.sink.postgres_server import PostgresServer
 from penstock.sink.postgres_store import PostgresStore
 from penstock.sink.sqlite import SqliteStore
-from penstock.sink.store import AlreadyCommitted, EpochWriter, Position, Store
+from penstock.sink.store import AlreadyCommitted, EpochWriter, Position, Store, Turn
 from penstock.testing.postgres import TemporaryPostgres
 
 Opener = Callable[[], Store]
@@ -256,7 +256,7 @@ def test_jobs_in_threads_share_one_store(store: Store) -> None:
                 with store.open_epoch(job, "one", position.fence, epoch) as writer:
                     writer.upsert(job, [(str(n), f"{epoch}-{n}") for n in range(50)])
                 assert store.count(job) == 50
-                store.set_delivered(f"sink of {job}", "one", epoch)
+                store.set_delivered(Turn(job, "one", position.fence), f"sink of {job}", epoch)
         except BaseException as failure:
             failures.append(failure)
 
@@ -272,8 +272,26 @@ def test_jobs_in_threads_share_one_store(store: Store) -> None:
 
 def test_positions_of_sinks_are_kept_by_incarnation(store: Store) -> None:
     assert store.delivered("s", "one") == -1
-    store.set_delivered("s", "one", 4)
+    turn = Turn("j", "one", store.take_over("j", "one").fence)
+    store.set_delivered(turn, "s", 4)
     assert (store.delivered("s", "one"), store.delivered("s", "two")) == (4, -1)
+
+
+@pytest.mark.parametrize("durable", [True, False])
+def test_the_place_of_a_sink_is_moved_forward_only_and_only_by_the_driver_whose_turn_it_is(store: Store, durable: bool) -> None:
+    zombie = Turn("j", "one", store.take_over("j", "one").fence)
+    store.set_delivered(zombie, "s", 4, durable=durable)
+    heir = Turn("j", "one", store.take_over("j", "one").fence)
+    for number in (3, 5):
+        with pytest.raises(FencedError, match="another driver"):
+            store.set_delivered(zombie, "s", number, durable=durable)
+    with pytest.raises(FencedError, match="another driver"):
+        store.check_turn(zombie)
+    store.check_turn(heir)
+    assert store.delivered("s", "one") == 4
+    store.set_delivered(heir, "s", 6, durable=durable)
+    store.set_delivered(heir, "s", 5, durable=durable)
+    assert store.delivered("s", "one") == 6
 
 
 def test_notes_and_schemas_are_kept(opened: Opener) -> None:

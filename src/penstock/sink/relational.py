@@ -10,8 +10,8 @@ from typing import Any
 from penstock.change import Change, Epoch
 from penstock.errors import FencedError, SinkError, StateError
 from penstock.points import reach
-from penstock.sink.store import AlreadyCommitted, DeadRow, EpochWriter, Position
-from penstock.sink.tables import Database
+from penstock.sink.store import AlreadyCommitted, DeadRow, EpochWriter, Position, Turn
+from penstock.sink.tables import Database, Session
 from penstock.sink.writer import TableEpochWriter, forget
 
 
@@ -48,12 +48,7 @@ class RelationalStore:
     def open_epoch(self, job: str, incarnation: str, fence: int, epoch: int) -> Iterator[EpochWriter]:
         reach("store.before-begin")
         with self._database.writing() as session:
-            holder = session.fetch(f"SELECT fence, incarnation FROM penstock_jobs WHERE job = ?{self._database.row_lock}", job)
-            if holder != [(fence, incarnation)]:
-                raise FencedError(
-                    f"another driver has taken over job `{job}`; epoch {epoch} was not written",
-                    hint="only one `penstock run` may use a state folder or a results store at a time",
-                )
+            self._claim(session, Turn(job, incarnation, fence))
             last = session.fetch("SELECT epoch FROM penstock_ledger WHERE job = ? AND incarnation = ?", job, incarnation)
             if last and epoch <= last[0][0]:
                 raise AlreadyCommitted(f"epoch {epoch} of job `{job}`")
@@ -68,6 +63,14 @@ class RelationalStore:
             )
             reach("store.before-commit")
         reach("store.after-commit")
+
+    def check_turn(self, turn: Turn) -> None:
+        with self._database.reading() as session:
+            _check(session, turn)
+
+    def _claim(self, session: Session, turn: Turn) -> None:
+        """Nobody takes over before the transaction ends."""
+        _check(session, turn, self._database.row_lock)
 
     def rows(self, view: str) -> Iterator[str]:
         for (row,) in self._stream("SELECT row FROM penstock_rows WHERE view = ? ORDER BY id", view):
@@ -94,13 +97,14 @@ class RelationalStore:
     def delivered(self, sink: str, incarnation: str) -> int:
         return self._number("SELECT coalesce(max(epoch), -1) FROM penstock_delivered WHERE sink = ? AND incarnation = ?", sink, incarnation)
 
-    def set_delivered(self, sink: str, incarnation: str, epoch: int, *, durable: bool = False) -> None:
+    def set_delivered(self, turn: Turn, sink: str, epoch: int, *, durable: bool = False) -> None:
         with self._database.writing(durable=durable) as session:
+            self._claim(session, turn)
             session.run(
                 "INSERT INTO penstock_delivered (sink, incarnation, epoch) VALUES (?, ?, ?)"
-                " ON CONFLICT (sink, incarnation) DO UPDATE SET epoch = excluded.epoch",
+                " ON CONFLICT (sink, incarnation) DO UPDATE SET epoch = excluded.epoch WHERE penstock_delivered.epoch < excluded.epoch",
                 sink,
-                incarnation,
+                turn.incarnation,
                 epoch,
             )
 
@@ -196,6 +200,15 @@ class RelationalStore:
     def _number(self, sql: str, *values: object) -> int:
         with self._database.reading() as session:
             return int(session.fetch(sql, *values)[0][0])
+
+
+def _check(session: Session, turn: Turn, row_lock: str = "") -> None:
+    holder = session.fetch(f"SELECT fence, incarnation FROM penstock_jobs WHERE job = ?{row_lock}", turn.job)
+    if holder != [(turn.fence, turn.incarnation)]:
+        raise FencedError(
+            f"another driver has taken over job `{turn.job}`; this one writes nothing any more",
+            hint="only one `penstock run` may use a state folder or a results store at a time",
+        )
 
 
 def _printable(text: str) -> str:

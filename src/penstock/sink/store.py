@@ -24,6 +24,14 @@ class Position(NamedTuple):
     epoch: int
 
 
+class Turn(NamedTuple):
+    """A driver's right to write a job in one of its lives; it ends when another driver takes over."""
+
+    job: str
+    incarnation: str
+    fence: int
+
+
 class DeadRow(NamedTuple):
     """A record that did not decode: where it was, why, its bytes, and when it was first seen (ISO 8601, UTC)."""
 
@@ -86,6 +94,9 @@ class Store(Protocol):
     def committed(self, job: str, incarnation: str) -> int:
         """The last epoch in the ledger, -1 if there is none; takes nothing over."""
 
+    def check_turn(self, turn: Turn) -> None:
+        """FencedError when another driver took over."""
+
     def open_epoch(self, job: str, incarnation: str, fence: int, epoch: int) -> AbstractContextManager[EpochWriter]:
         """One transaction. Raises FencedError when another driver took over, AlreadyCommitted when the epoch is in the ledger."""
 
@@ -103,8 +114,11 @@ class Store(Protocol):
     def delivered(self, sink: str, incarnation: str) -> int:
         """The last epoch that was confirmed for a sink; -1 if none. A sink with a ledger of its own may be further."""
 
-    def set_delivered(self, sink: str, incarnation: str, epoch: int, *, durable: bool = False) -> None:
-        """Confirm an epoch; `durable`: so that even a loss of power does not undo it."""
+    def set_delivered(self, turn: Turn, sink: str, epoch: int, *, durable: bool = False) -> None:
+        """Confirm an epoch of the turn's incarnation; a place never goes back. FencedError when another driver took over.
+
+        `durable`: so that even a loss of power does not undo it.
+        """
 
     def trim(self, view: str, keep_epochs: int, below: int) -> None:
         """Drop logged epochs earlier than `below`, but never the newest `keep_epochs`."""

@@ -2,7 +2,8 @@
 
 The lock is the kernel's, on the file `lock`, so it goes with a process that dies. A driver that hangs, or whose machine cannot be
 reached, keeps it; `take_over` then puts another file in its place. The driver before finds by itself that it holds the folder no
-longer, at the latest when it moves again; until then the fences of the store and of the sinks keep it from writing.
+longer, at the latest when it moves again; until then the fences of the store and of the sinks keep it from writing. A sink without
+a fence of its own is written only while the store's still holds; a delivery that had begun when the driver froze goes on.
 """
 
 from __future__ import annotations
@@ -47,8 +48,9 @@ class Hold:
         """What to tell when the hold is lost."""
         holder = self._path.read_text(encoding="utf-8").strip() if self._path.exists() else "another driver"
         return FencedError(
-            f"{self._state} was taken over by {holder or 'another driver'}; this driver has stopped and wrote nothing since",
-            hint="only one `penstock run` may use a state folder at a time",
+            f"{self._state} was taken over by {holder or 'another driver'}; this driver has stopped, and no epoch of it was taken since",
+            hint="only one `penstock run` may use a state folder at a time; a delivery that it had begun may be there late,"
+            " in sinks that are not exactly-once",
         )
 
     def _acquire(self) -> None:

@@ -61,7 +61,7 @@ class JobRun:
         self._lower = open_lower(self._spark, app, job.members[0])
         self._uppers: dict[str, Upper] = {}
         schemas = self._open_views()
-        self._outbox = Outbox(app, job, incarnation, store, schemas, self._position.epoch)
+        self._outbox = Outbox(app, job, incarnation, store, schemas, self._position)
         self._dead = DeadLetters(self._desk, app, store, incarnation.checkpoint, self._lower.occurrences)
 
     @property

@@ -2,6 +2,7 @@
 
 At-least-once: delivered, then confirmed in the store. At-most-once: confirmed first, so what fails or crashes in between is lost
 and never repeated. Exactly-once: the sink's own ledger decides; the store's copy of it is there to notice a sink that lost epochs.
+A sink without a ledger cannot fence a driver that was replaced: there the store's fence is asked before every delivery.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from penstock.points import reach
 from penstock.share.jobs import Job, Member
 from penstock.sink.delivery import SinkWriter, open_sink
 from penstock.sink.options import AT_MOST_ONCE, delivery_of
-from penstock.sink.store import Store
+from penstock.sink.store import Position, Store, Turn
 from penstock.spark.agreement import check_place
 from penstock.spark.frames import App
 
@@ -33,6 +34,8 @@ class Outlet:
     member: Member
     writer: SinkWriter
     position: int
+    fences: bool
+    """Whether the sink itself refuses a driver that was replaced."""
     before: bool
     """Whether an epoch is confirmed before it is delivered."""
     joined: bool = False
@@ -41,8 +44,9 @@ class Outlet:
 class Outbox:
     """The sinks of one job."""
 
-    def __init__(self, app: App, job: Job, life: Incarnation, store: Store, schemas: dict[str, str], ledger: int) -> None:
-        self._store, self._incarnation, self._checkpoint, self._ledger = store, life.name, life.checkpoint, ledger
+    def __init__(self, app: App, job: Job, life: Incarnation, store: Store, schemas: dict[str, str], position: Position) -> None:
+        self._store, self._incarnation, self._checkpoint, self._ledger = store, life.name, life.checkpoint, position.epoch
+        self._turn = Turn(job.name, life.name, position.fence)
         self._keep_epochs = app.settings.number("changes_kept_epochs")
         self._members = job.members
         self._outlets: list[Outlet] = []
@@ -71,10 +75,10 @@ class Outbox:
         try:
             own = writer.position(self._incarnation)
             # A sink with a ledger is known by name and place: moved elsewhere, it begins there. Without one only its name is known.
-            known_as = name if own is None else f"{name}, {writer.ledger}"
-            confirmed = self._store.delivered(known_as, self._incarnation)
-            if own == -1:  # nothing yet; unless it delivered without a ledger before
-                confirmed = max(confirmed, self._store.delivered(name, self._incarnation))
+            # Both are looked up, for it may have delivered to the same place with another guarantee before.
+            in_place = f"{name}, {writer.ledger}"
+            known_as = name if own is None else in_place
+            confirmed = max(self._store.delivered(known, self._incarnation) for known in (name, in_place))
             position = confirmed if own is None else own
             place = writer.ledger if own is not None else f"penstock_delivered, sink `{name}`"
             reached = self._ledger if member.stored else self._ledger + 1  # without a store the sink has an epoch before the ledger has it
@@ -82,7 +86,8 @@ class Outbox:
         except BaseException:
             writer.close()
             raise
-        return Outlet(name, known_as, member, writer, position, delivery_of({key.lower(): value for key, value in options.items()}) == AT_MOST_ONCE)
+        before = delivery_of({key.lower(): value for key, value in options.items()}) == AT_MOST_ONCE
+        return Outlet(name, known_as, member, writer, position, fences=own is not None, before=before)
 
     def deliver(self, fresh: Epoch | None = None) -> None:
         """Bring every sink up to the newest epoch of its view; trim what all of them have.
@@ -123,6 +128,8 @@ class Outbox:
     def _give(self, outlet: Outlet, epoch: Epoch) -> None:
         if outlet.before:
             self._confirm(outlet, epoch.epoch)
+        elif not outlet.fences:
+            self._store.check_turn(self._turn)
         reach("sink.before-begin")
         try:
             if outlet.member.view.emit is Emit.COMPLETE:
@@ -144,7 +151,7 @@ class Outbox:
                 self._give(outlet, epoch)
 
     def _confirm(self, outlet: Outlet, epoch: int) -> None:
-        self._store.set_delivered(outlet.known_as, self._incarnation, epoch, durable=outlet.before)
+        self._store.set_delivered(self._turn, outlet.known_as, epoch, durable=outlet.before)
         outlet.position = epoch
 
     def close(self) -> None:
