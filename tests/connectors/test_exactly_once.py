@@ -95,6 +95,11 @@ def test_an_epoch_that_comes_again_is_not_delivered_again(opened: Opener, kafka:
     assert numbers(kafka, opened.topic) == [1, 2]  # type: ignore[attr-defined]
 
 
+def test_a_sink_without_a_ledger_says_where_an_earlier_guarantee_kept_one(opened: Opener) -> None:
+    """By those words the results store knows what was confirmed for this place."""
+    assert opened().ledger == opened(delivery="at-least-once").ledger
+
+
 def test_a_driver_that_was_replaced_is_fenced_and_leaves_nothing(opened: Opener, kafka: str) -> None:
     zombie = opened()
     zombie.position("one")

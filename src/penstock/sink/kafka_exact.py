@@ -21,7 +21,19 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from penstock.change import Epoch
 from penstock.errors import FencedError, SinkError
 from penstock.points import reach
-from penstock.sink.kafka_progress import PARTITIONS, PROGRESS, TOPIC_CONFIG, Progress, bounds, partition_of, read_progress, read_to, sinks_known
+from penstock.sink.kafka_progress import (
+    PARTITIONS,
+    PROGRESS,
+    TOPIC_CONFIG,
+    Progress,
+    bounds,
+    ledger_of,
+    partition_of,
+    progress_key,
+    read_progress,
+    read_to,
+    sinks_known,
+)
 from penstock.sink.kafka_records import Made, Records
 from penstock.sink.kafka_server import BULK, PATIENCE_S, KafkaServer
 from penstock.sink.spec import SinkSpec
@@ -38,13 +50,12 @@ class TransactionalKafkaSink:
         self._spec = spec
         self._server = KafkaServer(spec)
         self._records = Records(spec)
-        self._name = f"penstock.{spec.app}.{spec.name}.{self._server.topic}"
+        self._name = progress_key(spec)
         self._producer: Producer | None = None
         self._progress = Progress("", -1, 0, 0, 0)
         self._topic_partitions = self._server.make_topic(self._server.topic)
         self._partitions = self._server.make_topic(PROGRESS, PARTITIONS, TOPIC_CONFIG)
-        place = partition_of(self._name, self._partitions)
-        self.ledger = f"the last record with key {self._name} in partition {place} of topic {PROGRESS}"
+        self.ledger = ledger_of(spec, self._partitions)
 
     def position(self, incarnation: str) -> int | None:
         self.close()
@@ -202,6 +213,3 @@ def _patiently(step: Callable[[float], _Found]) -> _Found:
         except KafkaException as error:
             if not error.args[0].retriable() or time.monotonic() > deadline:
                 raise
-
-
-__all__ = ["TransactionalKafkaSink"]

@@ -16,6 +16,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from penstock.errors import SinkError
 from penstock.sink.kafka_server import PATIENCE_S, Config
+from penstock.sink.spec import SinkSpec
 
 PROGRESS = "__penstock_progress"
 PARTITIONS = 16  # sinks of one partition wait for each other's open transactions when they start
@@ -42,8 +43,19 @@ class Progress:
         return json.dumps(asdict(self))
 
 
+def progress_key(spec: SinkSpec) -> str:
+    """Under what a sink's progress stands; also its transactional id."""
+    return f"penstock.{spec.app}.{spec.name}.{spec.options['topic']}"
+
+
+def ledger_of(spec: SinkSpec, partitions: int) -> str:
+    """Where the progress of a sink stands, in words."""
+    key = progress_key(spec)
+    return f"the last record with key {key} in partition {partition_of(key, partitions)} of topic {PROGRESS}"
+
+
 def partition_of(sink: str, partitions: int) -> int:
-    """The partition of a sink's progress: the same for ever, whatever client writes it."""
+    """The partition of a sink's progress: the same whatever client writes it, as long as the topic keeps its number of partitions."""
     return zlib.crc32(sink.encode()) % partitions
 
 

@@ -45,6 +45,14 @@ class KafkaServer:
         protocol = ("sasl_" if "user" in options else "") + ("ssl" if "tls_ca" in options else "plaintext")
         return login | {"security.protocol": protocol}
 
+    def partitions_of(self, topic: str) -> int:
+        """How many partitions `topic` has, 0: there is no such topic."""
+        try:  # all are listed: asking for one by its name may make it
+            found = AdminClient(self.login).list_topics(timeout=PATIENCE_S).topics.get(topic)
+        except KafkaException as error:
+            raise self.error(error.args[0], topic) from error
+        return len(found.partitions) if found is not None else 0
+
     def make_topic(self, topic: str, partitions: int | None = None, config: Mapping[str, str] | None = None) -> int:
         """How many partitions `topic` has; an absent one is made, with the broker's defaults where nothing is said."""
         admin = AdminClient(self.login)

@@ -12,6 +12,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from penstock.change import Epoch
 from penstock.points import reach
+from penstock.sink.kafka_progress import PROGRESS, ledger_of
 from penstock.sink.kafka_records import Made, Records
 from penstock.sink.kafka_server import BULK, PATIENCE_S, KafkaServer
 from penstock.sink.spec import SinkSpec
@@ -20,14 +21,14 @@ from penstock.sink.spec import SinkSpec
 class KafkaSink:
     """One producer, flushed once per epoch."""
 
-    ledger = ""
-
     def __init__(self, spec: SinkSpec) -> None:
         self._server = KafkaServer(spec)
         self._records = Records(spec)
         self._failure: KafkaError | None = None
         self._heard, self._waiting = 0.0, 0
         self._server.make_topic(self._server.topic)
+        known = self._server.partitions_of(PROGRESS)
+        self.ledger = ledger_of(spec, known) if known else ""  # not kept here; but it may have been, when more was promised
         self._producer = Producer({**self._server.login, **BULK, "message.timeout.ms": 60_000, "on_delivery": self._reported})
 
     def position(self, incarnation: str) -> int | None:

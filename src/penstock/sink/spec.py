@@ -30,7 +30,10 @@ class SinkSpec:
 
 
 class SinkWriter(Protocol):
-    """An open sink. Epochs come in order; after a failure the last ones may come again. `ledger` says where its ledger is."""
+    """An open sink. Epochs come in order; after a failure the last ones may come again.
+
+    `ledger` says where its ledger is; where it keeps none, where one would be that an earlier guarantee for the same place kept.
+    """
 
     ledger: str
 

@@ -9,11 +9,12 @@ import pytest
 
 from penstock.catalog import Incarnation
 from penstock.change import Change, Epoch
-from penstock.errors import SinkError, StateError
+from penstock.errors import FencedError, SinkError, StateError
 from penstock.plan.load import load
 from penstock.settings import load as load_settings
 from penstock.share.jobs import jobs
 from penstock.sink.sqlite import SqliteStore
+from penstock.sink.store import Turn
 from penstock.spark import outbox
 from penstock.spark.frames import App
 from penstock.spark.outbox import Outbox
@@ -61,12 +62,12 @@ class Bench:
         self._folder = folder
         self.store = SqliteStore(folder / "results.db")
         self.writer = Writer(self.store)
-        self._fence = self.store.take_over("copy", "life").fence
+        self.position = self.store.take_over("copy", "life")
         monkeypatch.setattr(outbox, "open_sink", lambda *given, **named: self.writer)
 
     def logged(self, *epochs: int) -> None:
         for number in epochs:
-            with self.store.open_epoch("copy", "life", self._fence, number) as writer:
+            with self.store.open_epoch("copy", "life", self.position.fence, number) as writer:
                 writer.append("copy", [f'{{"value":"{number}"}}'])
 
     def open(self, delivery: str = "at-least-once", store: str = "true") -> Outbox:
@@ -75,7 +76,15 @@ class Bench:
         app = App(declared, load_settings(), self._folder, lambda name: name)
         (job,) = jobs(declared)
         life = Incarnation("copy", "life", self._folder / "checkpoint", fresh=False)
-        return Outbox(app, job, life, self.store, {"copy": "value string"}, self.store.committed("copy", "life"))
+        position = self.position._replace(epoch=self.store.committed("copy", "life"))
+        return Outbox(app, job, life, self.store, {"copy": "value string"}, position)
+
+    def replaced(self) -> None:
+        """Another driver takes over; what is opened from now on is its."""
+        self.position = self.store.take_over("copy", "life")
+
+    def confirmed(self, sink: str, epoch: int) -> None:
+        self.store.set_delivered(Turn("copy", "life", self.position.fence), sink, epoch)
 
     def got(self) -> list[int]:
         return [epoch for epoch, _ in self.writer.got]
@@ -135,11 +144,53 @@ def test_a_sink_that_missed_epochs_gets_them_before_the_newest(bench: Bench) -> 
 @pytest.mark.parametrize(("own", "words"), [(9, "has epoch 9 of view `copy`, but the results store only 1"), (0, "epochs up to 1 were delivered")])
 def test_a_sink_that_disagrees_with_the_store_is_refused_by_its_ledger(bench: Bench, own: int, words: str) -> None:
     bench.logged(0, 1)
-    bench.store.set_delivered(f"out, {bench.writer.ledger}", "life", 1)
+    bench.confirmed(f"out, {bench.writer.ledger}", 1)
     bench.writer.own = own
     with pytest.raises(StateError, match=words) as caught:
         bench.open()
     assert "the ledger of the double" in caught.value.message
+
+
+@pytest.mark.parametrize("delivery", ["at-least-once", "at-most-once"])
+@pytest.mark.parametrize("behind", [True, False], ids=["the heir was quicker", "the heir has not begun"])
+def test_a_driver_that_was_replaced_delivers_nothing_where_the_sink_cannot_fence_it(bench: Bench, delivery: str, behind: bool) -> None:
+    """It wakes with its place of long ago: what the sink has got since would come again, and take the place of newer rows."""
+    bench.logged(0)
+    zombie = bench.open(delivery)
+    zombie.deliver()
+    bench.logged(1)
+    bench.replaced()
+    if behind:
+        bench.logged(2)
+        bench.open(delivery).deliver()
+    before = bench.got(), bench.store.delivered("out", "life")
+    with pytest.raises(FencedError, match="another driver has taken over"):
+        zombie.deliver()
+    for late in (zombie.deliver, zombie.pass_on):
+        with pytest.raises(FencedError, match="another driver has taken over"):
+            late(Epoch("copy", "life", 1, []))
+    assert (bench.got(), bench.store.delivered("out", "life")) == before
+
+
+def test_a_sink_that_is_asked_for_less_goes_on_where_it_was(bench: Bench) -> None:
+    """Exactly-once is confirmed by name and place, the others by name alone."""
+    bench.logged(0, 1)
+    bench.writer.own = -1
+    bench.open("at-least-once").deliver()
+    bench.logged(2)
+    bench.writer.own = None
+    bench.open("at-least-once").deliver()
+    assert bench.got() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("own", [-1, 0])
+def test_a_sink_that_delivered_with_less_in_between_is_not_taken_for_the_place_in_its_ledger(bench: Bench, own: int) -> None:
+    bench.logged(0, 1, 2)
+    bench.confirmed("out", 1)
+    bench.writer.own = own
+    with pytest.raises(StateError, match="epochs up to 1 were delivered") as caught:
+        bench.open()
+    assert "another guarantee" in str(caught.value.hint)
 
 
 def test_a_view_without_a_store_may_be_one_epoch_ahead_in_its_sink(bench: Bench) -> None:
