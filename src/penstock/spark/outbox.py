@@ -61,6 +61,7 @@ class Outbox:
     def _open(self, app: App, member: Member, name: str, ddl: str) -> Outlet:
         sink = app.declared.sinks[name]
         options = app.options(sink.options)
+        self._store.check_turn(self._turn)  # opening takes the sink over: a driver that hung while it started must not
         writer = open_sink(
             name,
             member.name,

@@ -131,7 +131,16 @@ class SparkRunner:
             accepted = set(accept_gaps)
             gate = threading.Semaphore(2 * max(2, spark.sparkContext.defaultParallelism))
             guards = [
-                Guard(job, partial(self._open_run, spark, store, job, accepted), catalog, self._app.settings, stop, gate, self._backlog(job))
+                Guard(
+                    job,
+                    partial(self._open_run, spark, store, job, accepted, hold),
+                    catalog,
+                    self._app.settings,
+                    stop,
+                    gate,
+                    self._backlog(job),
+                    lambda: not hold.lost,
+                )
                 for job in jobs(self._app.declared)
             ]
             note_status(store, [guard.progress for guard in guards])
@@ -146,8 +155,10 @@ class SparkRunner:
         streams = (self._app.declared.streams[name] for name in job.streams)
         return Backlog({stream.name: self._app.spec(stream) for stream in streams if stream.options.get("connector") == "kafka"})
 
-    def _open_run(self, spark: SparkSession, store: Store, job: Job, accepted: set[str], life: Incarnation) -> JobRun:
+    def _open_run(self, spark: SparkSession, store: Store, job: Job, accepted: set[str], hold: Hold, life: Incarnation) -> JobRun:
         """`accepted` names the views whose gaps may be passed; the user's word is for the gap of this start, not for later ones."""
+        if hold.lost:  # else a driver that hung while it started would raise the fence over its own successor
+            raise hold.fenced()
         run = JobRun(spark, self._app, job, store, life)
         try:
             names = {member.name for member in job.members}

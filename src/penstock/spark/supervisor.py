@@ -1,6 +1,7 @@
 """Keeps jobs running: one thread each, restarted with a growing wait when they fail, stopped together.
 
-A mistake of the user's, or another driver's fence, ends a job at once: a restart would fail again. The other jobs go on.
+A mistake of the user's, or another driver's fence, ends a job at once: a restart would fail again. The other jobs go on. Who still
+holds the state folder was fenced by a driver that it had replaced and that woke late: it takes its place back, once.
 Only a few jobs start at the same time, and in a run that ends only a few work: sixty views on two cores would else all wait.
 """
 
@@ -46,10 +47,13 @@ class Guard:
     stop: threading.Event
     gate: AbstractContextManager[object] = field(default_factory=nullcontext)
     backlog: Backlog = field(default_factory=lambda: Backlog({}))
+    held: Callable[[], bool] = lambda: True
+    """Whether this process still holds the state folder."""
     progress: Progress = field(init=False)
     error: PenstockError | None = None
     _down_since: float | None = None
     _warned_at: float = float("-inf")
+    _fenced_at: float = float("-inf")
 
     def __post_init__(self) -> None:
         self.progress = Progress(self.job.name, tuple(member.name for member in self.job.members), moved_at=time.time())
@@ -66,7 +70,7 @@ class Guard:
                 return
             self._down_since = self._down_since or time.monotonic()
             failures = 1 if time.monotonic() - began > 2 * _LONGEST_WAIT_S else failures + 1
-            if isinstance(error, _FINAL) or jvm_is_gone() or failures > self.settings.number("restarts_max"):
+            if self._is_final(error) or jvm_is_gone() or failures > self.settings.number("restarts_max"):
                 self._give_up(error)
                 return
             wait = min(self.settings.seconds("restart_backoff_s") * 2 ** (failures - 1), _LONGEST_WAIT_S)
@@ -77,6 +81,13 @@ class Guard:
 
     def _turn(self, status: str, detail: str = "", **figures: Any) -> None:
         self.progress = replace(self.progress, status=status, detail=detail, moved_at=time.time(), busy_since=None, behind=None, **figures)
+
+    def _is_final(self, error: PenstockError) -> bool:
+        if not isinstance(error, FencedError):
+            return isinstance(error, _FINAL)
+        last, self._fenced_at = self._fenced_at, time.monotonic()
+        again = self._fenced_at - last < 2 * _LONGEST_WAIT_S  # two with a store but no folder in common would take turns for ever
+        return again or not self.held()
 
     def _give_up(self, error: PenstockError) -> None:
         self.error = error
@@ -92,6 +103,8 @@ class Guard:
             if self.stop.is_set():
                 return None
             run = self.open_run(self.catalog.incarnation(self.job.name, self.job.fingerprint))
+            if self.stop.is_set():  # opening took long, or the folder was taken over meanwhile
+                return None
             query = run.start(drain=drain)
             if not drain:
                 turn.close()

@@ -172,6 +172,17 @@ def test_a_driver_that_was_replaced_delivers_nothing_where_the_sink_cannot_fence
     assert (bench.got(), bench.store.delivered("out", "life")) == before
 
 
+def test_a_driver_that_was_replaced_while_it_started_takes_no_sink_over(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.store.take_over("copy", "life")
+
+    def never(*_: object, **__: object) -> Writer:
+        raise AssertionError("the sink was opened")
+
+    monkeypatch.setattr(outbox, "open_sink", never)
+    with pytest.raises(FencedError, match="another driver has taken over"):
+        bench.open()
+
+
 def test_a_sink_that_is_asked_for_less_goes_on_where_it_was(bench: Bench) -> None:
     """Exactly-once is confirmed by name and place, the others by name alone."""
     bench.logged(0, 1)

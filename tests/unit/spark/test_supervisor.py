@@ -9,7 +9,7 @@ import pytest
 from py4j.protocol import Py4JNetworkError
 
 from penstock.catalog import Catalog, Incarnation
-from penstock.errors import EngineError, SinkError
+from penstock.errors import EngineError, FencedError, SinkError
 from penstock.plan.load import load
 from penstock.settings import load as load_settings
 from penstock.share.jobs import jobs
@@ -51,3 +51,31 @@ def test_a_failure_of_another_kind_is_tried_again(tmp_path: Path) -> None:
     guard.run(drain=False)
     assert isinstance(guard.error, SinkError)
     assert len(attempts) == 3
+
+
+@pytest.mark.parametrize(("held", "tried"), [(True, 2), (False, 1)], ids=["it holds the folder", "it was replaced"])
+def test_who_holds_the_state_folder_takes_its_place_back_once_when_fenced(tmp_path: Path, held: bool, tried: int) -> None:
+    """Its fence came from a driver that it had replaced; a second one soon after is somebody else's who has a right to it."""
+    guard, attempts = failing(tmp_path, FencedError("another driver has taken over"))
+    guard.held = lambda: held
+    guard.run(drain=False)
+    assert isinstance(guard.error, FencedError)
+    assert len(attempts) == tried
+
+
+def test_a_run_that_was_opened_too_late_is_not_started(tmp_path: Path) -> None:
+    """The stop came while it was being opened: a driver that hung there and was replaced must deliver nothing."""
+    guard, _ = failing(tmp_path, SinkError("never"))
+    ended: list[float] = []
+
+    class Opened:
+        def stop(self, timeout_s: float) -> None:
+            ended.append(timeout_s)
+
+    def open_run(life: Incarnation) -> JobRun:
+        guard.stop.set()
+        return Opened()  # type: ignore[return-value]
+
+    guard.open_run = open_run
+    guard.run(drain=False)
+    assert (guard.error, guard.progress.status, ended) == (None, "stopped", [0])
