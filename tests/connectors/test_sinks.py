@@ -157,6 +157,26 @@ def test_postgres_replaces_a_complete_result(opened: Opener, db: Database) -> No
     assert db.run("SELECT k, n FROM t") == [("c", 3), ("c", 3)]
 
 
+def test_postgres_keeps_one_row_of_a_key_with_nulls_whatever_the_unique_index_says(opened: Opener, db: Database) -> None:
+    """To a plain UNIQUE two nulls are different, so nothing would conflict and every change would add a row."""
+    db.run("CREATE TABLE t (k text, n int, note text DEFAULT 'new', UNIQUE (k))")
+    sink = opened(key=("k",), **db.options)
+    sink.deliver(epoch(0, [put(None, 1), put("null", 7), put("a", 1)]))
+    db.run("UPDATE t SET note = 'kept'")
+    sink.deliver(epoch(1, [put(None, 2), put("null", 8)]))
+    assert db.run("SELECT k, n, note FROM t ORDER BY k") == [("a", 1, "kept"), ("null", 8, "kept"), (None, 2, "kept")]
+    sink.deliver(epoch(2, [taken(None, 2)]))
+    assert db.run("SELECT k, n FROM t ORDER BY k") == [("a", 1), ("null", 8)]
+
+
+def test_postgres_keeps_one_row_of_a_key_that_is_partly_null(opened: Opener, db: Database) -> None:
+    db.run("CREATE TABLE t (k text, n int, UNIQUE (k, n))")
+    sink = opened(key=("k", "n"), **db.options)
+    for number in range(2):
+        sink.deliver(epoch(number, [Change("+", '{"k":null,"n":1}', small(None, 1)), Change("+", '{"k":"a","n":1}', small("a", 1))]))
+    assert db.run("SELECT k, n FROM t ORDER BY k") == [("a", 1), (None, 1)]
+
+
 def test_postgres_skips_a_replayed_epoch(opened: Opener, db: Database) -> None:
     first = opened(append_only=True, **db.options)
     assert first.position("one") == -1

@@ -60,7 +60,9 @@ class Target:
                 self.fill(connection, [change.row for change in last.values() if change.op == "+"])
                 return
             self._stage(connection, [(change.op, change.row) for change in last.values()])
-            self._remove_keys(connection, self.key, any(change.op == "-" and "null" in (change.key or "") for change in last.values()))
+            self._remove_keys(connection, self.key)
+            if any("null" in (change.key or "") for change in last.values()):
+                self._put_nulls(connection, self.key)
             self._upsert(connection, self.key)
             return
         net: Counter[str] = Counter()
@@ -97,14 +99,20 @@ class Target:
         action = sql.SQL("DO UPDATE SET {}").format(new) if rest else sql.SQL("DO NOTHING")
         self._insert(connection, sql.SQL("ON CONFLICT ({}) {}").format(_listed([field.identifier for field in key]), action))
 
-    def _remove_keys(self, connection: Connection, key: tuple[Field, ...], with_nulls: bool) -> None:
-        delete = sql.SQL("DELETE FROM {} t USING penstock_stage s WHERE s.op = '-' AND {}")
+    def _remove_keys(self, connection: Connection, key: tuple[Field, ...]) -> None:
         equal = sql.SQL(" AND ").join([sql.SQL("t.{} = {}").format(field.identifier, field.value) for field in key])
-        connection.execute(delete.format(self.name, equal))
-        if with_nulls:
-            held = _listed([sql.SQL("t.{}").format(field.identifier) for field in key])
-            same = sql.SQL("ROW({})::text = ROW({})::text").format(held, _listed([field.value for field in key]))
-            connection.execute(delete.format(self.name, same))
+        connection.execute(sql.SQL("DELETE FROM {} t USING penstock_stage s WHERE s.op = '-' AND {}").format(self.name, equal))
+
+    def _put_nulls(self, connection: Connection, key: tuple[Field, ...]) -> None:
+        """Changes of rows that are there and whose key holds a null: to most unique indices no two of those are equal."""
+        held = _listed([sql.SQL("t.{}").format(field.identifier) for field in key])
+        null = sql.SQL(" OR ").join([sql.SQL("{} IS NULL").format(field.value) for field in key])
+        same = sql.SQL("({}) AND ROW({})::text = ROW({})::text").format(null, held, _listed([field.value for field in key]))
+        connection.execute(sql.SQL("DELETE FROM {} t USING penstock_stage s WHERE s.op = '-' AND {}").format(self.name, same))
+        rest = [sql.SQL("{} = {}").format(field.identifier, field.value) for field in self.fields if field not in key]
+        if rest:
+            connection.execute(sql.SQL("UPDATE {} t SET {} FROM penstock_stage s WHERE s.op = '+' AND {}").format(self.name, _listed(rest), same))
+        connection.execute(sql.SQL("DELETE FROM penstock_stage s USING {} t WHERE s.op = '+' AND {}").format(self.name, same))
 
     def _remove_copies(self, connection: Connection) -> None:
         """Delete exactly one equal row for each that is taken back. Rows are compared as text, which is null-safe and can be hashed."""
