@@ -359,6 +359,20 @@ def test_postgres_shows_each_view_with_its_types(fresh_database: PostgresServer)
     assert [tuple(str(value) for value in row) for row in found] == [("x", "2.50", "2026-01-01 00:00:00+00", "a")]
 
 
+def test_rows_on_their_way_into_postgres_leave_nothing_behind(fresh_database: PostgresServer) -> None:
+    """Its connections live as long as the run; no vacuum of the server comes to their temporary tables."""
+    store = PostgresStore(fresh_database)
+    driver = Driver(store)
+    for number in range(5):
+        driver.write(lambda w, n=number: w.upsert("v", [(str(key), f"{n}-{key}") for key in range(1000)]))  # type: ignore[misc]
+        store.add_dead("s", [(f"{number}", "why", b"x", "2026-01-01T00:00:00Z")])
+    with fresh_database.connect() as plain:
+        sizes = plain.execute("SELECT pg_relation_size(oid) FROM pg_class WHERE relpersistence = 't' AND relname LIKE 'penstock%batch'").fetchall()
+    store.close()
+    assert sizes
+    assert set(sizes) == {(0,)}
+
+
 def test_a_file_that_is_no_database_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "results.db"
     path.write_bytes(b"this is not a database, " * 100)

@@ -24,7 +24,13 @@ from penstock.sink.postgres_types import decoded
 from penstock.sink.relational import RelationalStore
 from penstock.sink.tables import BATCH, LAYOUT, Session
 
-_TYPES = {"serial": "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "integer": "BIGINT", "bytes": "BYTEA", "text": 'TEXT COLLATE "C"'}
+_TYPES = {
+    "serial": "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+    "integer": "BIGINT",
+    "bytes": "BYTEA",
+    "text": 'TEXT COLLATE "C"',
+    "brief": " ON COMMIT DELETE ROWS",
+}
 _ONE_AT_A_TIME = 0x70656E73  # an advisory lock: two processes that start together must not both make the tables
 _LOCK_PATIENCE = "20s"  # a driver frozen in its transaction would hold it for ever
 _END_FROZEN = (  # sessions of other drivers that have waited for their client all that time, in the middle of a transaction
@@ -106,8 +112,6 @@ class _PostgresDatabase:
         with self._connection() as connection, connection.transaction():
             if durable:
                 connection.execute("SET LOCAL synchronous_commit = on")
-            for statement in BATCH:
-                connection.execute(_marked(statement.format_map(_TYPES)))
             yield _PostgresSession(connection)
 
     @contextmanager
@@ -167,6 +171,8 @@ class _PostgresDatabase:
         connection = self._server.connect(self._application)
         connection.execute("SET search_path = penstock, pg_temp; SET work_mem = '64MB'")
         connection.execute(sql.SQL("SET lock_timeout = {}").format(_LOCK_PATIENCE))
+        for statement in BATCH:  # here and not when they are needed: a transaction that touches none of them has none to empty
+            connection.execute(_marked(statement.format_map(_TYPES)))
         return connection
 
 

@@ -20,7 +20,7 @@ from penstock.sink.ddl import columns, parse_type
 from penstock.sink.relational import RelationalStore
 from penstock.sink.tables import BATCH, LAYOUT, Session
 
-_TYPES = {"serial": "INTEGER PRIMARY KEY AUTOINCREMENT", "integer": "INTEGER", "bytes": "BLOB", "text": "TEXT"}
+_TYPES = {"serial": "INTEGER PRIMARY KEY AUTOINCREMENT", "integer": "INTEGER", "bytes": "BLOB", "text": "TEXT", "brief": ""}
 _WAIT_S = 60.0
 _ROWS_AT_ONCE = 64  # one statement for many rows loads three times as fast as one for each
 

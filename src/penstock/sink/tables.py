@@ -11,7 +11,8 @@
     penstock_notes      small facts
     penstock_batch, penstock_dead_batch   temporary: rows on their way in, so that one statement handles them all
 
-SQL here is what SQLite and Postgres both read; values are marked with `?`. `{text}` is compared byte by byte.
+SQL here is what SQLite and Postgres both read; values are marked with `?`. `{text}` is compared byte by byte; `{brief}` empties a
+temporary table with the transaction where deleted rows would else pile up for as long as the connection lives.
 """
 
 from __future__ import annotations
@@ -41,8 +42,9 @@ LAYOUT: tuple[str, ...] = (
     "CREATE TABLE IF NOT EXISTS penstock_notes (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
 )
 BATCH: tuple[str, ...] = (
-    "CREATE TEMPORARY TABLE IF NOT EXISTS penstock_batch (n {integer} PRIMARY KEY, key {text}, part {text}, row TEXT)",
-    "CREATE TEMPORARY TABLE IF NOT EXISTS penstock_dead_batch (n {integer} PRIMARY KEY, position TEXT, reason TEXT, raw {bytes}, seen_at TEXT)",
+    "CREATE TEMPORARY TABLE IF NOT EXISTS penstock_batch (n {integer} PRIMARY KEY, key {text}, part {text}, row TEXT){brief}",
+    "CREATE TEMPORARY TABLE IF NOT EXISTS penstock_dead_batch"
+    " (n {integer} PRIMARY KEY, position TEXT, reason TEXT, raw {bytes}, seen_at TEXT){brief}",
 )
 
 
