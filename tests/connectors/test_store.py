@@ -380,6 +380,41 @@ def test_a_file_that_is_no_database_is_reported(tmp_path: Path) -> None:
         SqliteStore(path)
 
 
+def test_a_file_that_is_damaged_is_told_from_one_that_cannot_be_written_just_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What may pass is tried again by the supervisor, as with a Postgres that is away; a damaged file is final."""
+    monkeypatch.setattr("penstock.sink.sqlite._WAIT_S", 0.05)
+    path = tmp_path / "results.db"
+    store = SqliteStore(path)
+    with sqlite3.connect(path, isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(SinkError, match=r"results\.db cannot be used: database is locked"):
+            store.note("a", "b")
+        other.execute("ROLLBACK")
+    other.close()
+    store._database._writer.execute("PRAGMA max_page_count = 1")  # type: ignore[attr-defined]
+    with pytest.raises(SinkError, match="database or disk is full"):
+        store.note("a", "b" * 1_000_000)
+    store._database._writer.execute("PRAGMA max_page_count = 1000000")  # type: ignore[attr-defined]
+    store.note("a", "b")
+    assert store.noted("a") == "b"
+    store.close()
+    path.write_bytes(path.read_bytes()[:4096] + b"\xff" * 200_000)
+    with pytest.raises(StateError, match="malformed"):
+        SqliteStore(path).views()
+
+
+def test_of_many_readers_at_once_only_a_few_keep_their_connection(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "results.db")
+    Driver(store).write(lambda w: w.append("v", ["1", "2"]))
+    crowd = [store.rows("v") for _ in range(30)]
+    assert [next(rows) for rows in crowd] == ["1"] * 30
+    assert [list(rows) for rows in crowd] == [["2"]] * 30
+    idle = store._database._idle  # type: ignore[attr-defined]
+    assert 0 < len(idle) <= 4
+    assert idle[0].execute("PRAGMA cache_size").fetchone() == (-4096,)
+    store.close()
+
+
 def test_a_postgres_that_is_not_there_is_reported_without_the_password() -> None:
     server = PostgresServer(host="127.0.0.1", port=1, user="ann", password=uuid.uuid4().hex)
     with pytest.raises(SinkError, match=r"ann@127\.0\.0\.1:1/postgres cannot be reached") as caught:

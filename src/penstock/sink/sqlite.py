@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from penstock.errors import StateError
+from penstock.errors import PenstockError, SinkError, StateError
 from penstock.schema import Column
 from penstock.sink.ddl import columns, parse_type
 from penstock.sink.relational import RelationalStore
@@ -22,6 +22,8 @@ from penstock.sink.tables import BATCH, LAYOUT, Session
 
 _TYPES = {"serial": "INTEGER PRIMARY KEY AUTOINCREMENT", "integer": "INTEGER", "bytes": "BLOB", "text": "TEXT", "brief": ""}
 _WAIT_S = 60.0
+_IDLE_READERS = 4
+_WRITER_CACHE_KB, _READER_CACHE_KB = 65_536, 4_096
 _ROWS_AT_ONCE = 64  # one statement for many rows loads three times as fast as one for each
 
 
@@ -81,7 +83,7 @@ class _SqliteDatabase:
         self._idle: list[sqlite3.Connection] = []
         path.parent.mkdir(parents=True, exist_ok=True)
         with self._reported():
-            self._writer = self._connect()
+            self._writer = self._connect(_WRITER_CACHE_KB)
             for statement in LAYOUT + BATCH:
                 self._writer.execute(statement.format_map(_TYPES))
 
@@ -105,13 +107,13 @@ class _SqliteDatabase:
     @contextmanager
     def reading(self) -> Iterator[Session]:
         with self._reported():
-            connection = self._spare() or self._connect()
+            connection = self._spare() or self._connect(_READER_CACHE_KB)
             connection.execute("BEGIN")
             try:
                 yield _SqliteSession(connection)
             finally:
                 connection.execute("ROLLBACK")
-                self._idle.append(connection)
+                self._put_by(connection)
 
     def may_try_again(self, error: Exception) -> bool:
         return False
@@ -131,15 +133,22 @@ class _SqliteDatabase:
         except IndexError:
             return None
 
+    def _put_by(self, connection: sqlite3.Connection) -> None:
+        """For the next reader; each keeps its cache, so of a crowd only a few stay."""
+        if len(self._idle) < _IDLE_READERS:
+            self._idle.append(connection)
+        else:
+            connection.close()
+
     def close(self) -> None:
         with self._turn:
             for connection in (*self._idle, self._writer):
                 connection.close()
             self._idle.clear()
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self, cache_kb: int) -> sqlite3.Connection:
         connection = sqlite3.connect(self._path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
-        for setting in ("journal_mode = WAL", "synchronous = NORMAL", "temp_store = MEMORY", "cache_size = -65536"):
+        for setting in ("journal_mode = WAL", "synchronous = NORMAL", "temp_store = MEMORY", f"cache_size = -{cache_kb}"):
             connection.execute(f"PRAGMA {setting}")
         return connection
 
@@ -148,10 +157,14 @@ class _SqliteDatabase:
         try:
             yield
         except sqlite3.Error as error:
-            raise StateError(
-                f"the results store {self._path} cannot be used: {error}",
-                hint="check that the disk has room and that nothing else writes this file",
-            ) from error
+            raise self._told(error) from error
+
+    def _told(self, error: sqlite3.Error) -> PenstockError:
+        """A disk that is full, a lock that is held: it may be gone when it is tried again. A damaged file stays so."""
+        says = f"the results store {self._path} cannot be used: {error}"
+        if isinstance(error, sqlite3.OperationalError) and getattr(error, "sqlite_errorcode", 0) != sqlite3.SQLITE_ERROR:
+            return SinkError(says, hint="check that the disk has room and can be written, and that nothing else writes this file")
+        return StateError(says, hint="restore the state folder from a copy, or choose another with --state")
 
 
 def _expression(column: Column) -> str:
