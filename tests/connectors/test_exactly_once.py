@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Message
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from penstock.change import Change, Epoch
 from penstock.errors import FencedError, SinkError
@@ -62,8 +65,9 @@ def records(servers: str, topic: str) -> list[tuple[str | None, str | None]]:
         key, value = message.key(), message.value()
         found.append((None if key is None else bytes(key).decode(), None if value is None else bytes(value).decode()))
 
-    login = {"bootstrap.servers": servers}
-    read_to(login, topic, bounds(login, topic, [0, 1]), look, 60)  # type: ignore[arg-type]
+    login: dict[str, str | int | float | bool] = {"bootstrap.servers": servers}
+    partitions = len(AdminClient(login).list_topics(topic, 30).topics[topic].partitions)
+    read_to(login, topic, bounds(login, topic, list(range(partitions))), look, 60)
     return found
 
 
@@ -154,6 +158,30 @@ def test_a_view_without_a_key_that_begins_anew_is_refused_unless_told(opened: Op
     assert again.position("two") == -1
     again.deliver(epoch(0, [added("a", 1)], "two"))
     assert numbers(kafka, opened.topic) == [1, 1]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("made_again", [False, True])
+def test_a_topic_that_was_deleted_is_not_made_again_in_silence(opened: Opener, kafka: str, made_again: bool) -> None:
+    """Its ledger stands in another topic and still says what was delivered; brokers may make the topic again by themselves."""
+    topic = opened.topic  # type: ignore[attr-defined]
+    sink = opened()
+    sink.deliver(epoch(0, [added("a", 1), added("b", 2)]))
+    sink.deliver(epoch(1, []))
+    sink.close()
+    admin = AdminClient({"bootstrap.servers": kafka})
+    admin.delete_topics([topic])[topic].result(30)
+    while topic in admin.list_topics(timeout=30).topics:
+        time.sleep(0.05)
+    if made_again:
+        admin.create_topics([NewTopic(topic, 1)])[topic].result(30)
+    for _ in range(2):  # the supervisor tries again: that must not help
+        with pytest.raises(SinkError, match=f"topic `{topic}` was deleted or emptied: it has had 0 records, but 2") as caught:
+            opened().position("one")
+        assert "another topic" in str(caught.value.hint)
+    anew = opened()
+    assert anew.position("two") == -1
+    anew.deliver(epoch(0, [added("a", 1)], "two"))
+    assert numbers(kafka, topic) == [1]
 
 
 def test_a_complete_result_is_delivered_whole_with_its_tombstones(opened: Opener, kafka: str) -> None:

@@ -5,7 +5,8 @@ transactional id over first, which ends the last driver's open transaction and f
 the sink is. After an error whose outcome is not known the producer is thrown away and the progress read again.
 
 When a view begins anew (a new incarnation), the first transaction also takes back every key of the last life that it does not
-put again. Rows without a key cannot be taken back from a topic: that is refused, unless `anew = 'append'`.
+put again. Rows without a key cannot be taken back from a topic: that is refused, unless `anew = 'append'`. A topic that is gone,
+though this life's rows are said to be in it, is not made again.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class TransactionalKafkaSink:
         self._name = progress_key(spec)
         self._producer: Producer | None = None
         self._progress = Progress("", -1, 0, 0, 0)
-        self._topic_partitions = self._server.make_topic(self._server.topic)
+        self._topic_partitions = 0
         self._partitions = self._server.make_topic(PROGRESS, PARTITIONS, TOPIC_CONFIG)
         self.ledger = ledger_of(spec, self._partitions)
 
@@ -72,8 +73,8 @@ class TransactionalKafkaSink:
             _patiently(self._producer.init_transactions)
             found = self._read()
             self._progress = replace(found or Progress(incarnation, -1, 0, 0, 0), fence=(found.fence if found else 0) + 1)
-            if self._progress.incarnation != incarnation:
-                self._check_may_begin_anew()
+            self._check_topic(incarnation, self._ever_written() if self._progress.total else 0)
+            self._topic_partitions = self._server.make_topic(self._server.topic)
             self._producer.begin_transaction()
             self._mark(self._producer, self._progress)
             _patiently(self._producer.commit_transaction)
@@ -153,8 +154,24 @@ class TransactionalKafkaSink:
         put = {key for _, key, value in records if value is not None}
         return [("-", key.decode(), None) for key, living in alive.items() if living and key.decode() not in put]
 
-    def _check_may_begin_anew(self) -> None:
-        if self._progress.total and not self._records.tombstones and not self._spec.complete and self._spec.options.get("anew") != "append":
+    def _ever_written(self) -> int:
+        """How many records the topic can have had: its ends only grow, whatever is removed from its beginning."""
+        there = self._server.partitions_of(self._server.topic)
+        return sum(end for _, end in bounds(self._server.login, self._server.topic, list(range(there))).values()) if there else 0
+
+    def _check_topic(self, incarnation: str, written: int) -> None:
+        if self._progress.incarnation != incarnation:
+            self._check_may_begin_anew(written)
+        elif written < self._progress.total:
+            raise SinkError(
+                f"sink `{self._spec.name}`: topic `{self._server.topic}` was deleted or emptied: it has had {written} records,"
+                f" but {self._progress.total} were delivered to it ({self.ledger})",
+                hint="give the sink another name or another topic: it then begins with the view as it stands;"
+                " or let the view begin anew with an empty state folder",
+            )
+
+    def _check_may_begin_anew(self, written: int) -> None:
+        if written and not self._records.tombstones and not self._spec.complete and self._spec.options.get("anew") != "append":
             raise SinkError(
                 f"sink `{self._spec.name}`: view `{self._spec.view}` begins anew, but topic `{self._server.topic}` holds {self._progress.total}"
                 " records that an earlier life delivered, and rows without a key cannot be taken back",
