@@ -8,10 +8,11 @@ A sink without a ledger cannot fence a driver that was replaced: there the store
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from penstock.catalog import Incarnation
-from penstock.change import Epoch
+from penstock.change import Change, Epoch
 from penstock.errors import SinkError
 from penstock.plan.declare import Emit
 from penstock.points import reach
@@ -39,6 +40,10 @@ class Outlet:
     before: bool
     """Whether an epoch is confirmed before it is delivered."""
     joined: bool = False
+
+    @property
+    def complete(self) -> bool:
+        return self.member.view.emit is Emit.COMPLETE
 
 
 class Outbox:
@@ -111,7 +116,8 @@ class Outbox:
     def _catch_up(self, outlet: Outlet) -> None:
         if not outlet.joined:
             self._join(outlet)
-        for epoch in self._store.epochs(outlet.member.name, outlet.position, self._incarnation):
+        missed = self._store.epochs(outlet.member.name, outlet.position, self._incarnation)
+        for epoch in _as_one(missed) if outlet.complete else missed:
             self._give(outlet, epoch)
 
     def _join(self, outlet: Outlet) -> None:
@@ -133,7 +139,7 @@ class Outbox:
             self._store.check_turn(self._turn)
         reach("sink.before-begin")
         try:
-            if outlet.member.view.emit is Emit.COMPLETE:
+            if outlet.complete:
                 outlet.writer.deliver_complete(epoch, list(self._store.rows(outlet.member.name)))
             else:
                 outlet.writer.deliver(epoch)
@@ -158,3 +164,12 @@ class Outbox:
     def close(self) -> None:
         for outlet in self._outlets:
             outlet.writer.close()
+
+
+def _as_one(missed: Iterable[Epoch]) -> Iterator[Epoch]:
+    """The newest epoch of a complete view, with all rows that left since: only its whole result is still known, not that of those before."""
+    newest, gone = None, list[Change]()
+    for newest in missed:
+        gone += [change for change in newest.changes if change.op == "-"]
+    if newest is not None:
+        yield newest._replace(changes=gone)
