@@ -347,3 +347,46 @@ def test_files_kept_exactly_once_take_no_lesser_delivery(folder: Opener) -> None
     folder().deliver(epoch(0, [added("a", 1)]))
     with pytest.raises(SinkError, match="delivered to exactly-once"):
         folder(delivery="at-least-once").position("one")
+
+
+def test_a_folder_of_many_epochs_is_listed_when_it_is_opened_and_not_for_each_epoch(folder: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    from penstock.sink.files_sink import FilesSink
+
+    listed: list[int] = []
+    real = FilesSink._epochs
+
+    def counted(sink: FilesSink) -> list[int]:
+        listed.append(1)
+        return real(sink)
+
+    folder().deliver(epoch(0, [added("a", 0)]))
+    monkeypatch.setattr(FilesSink, "_epochs", counted)
+    sink = folder()
+    assert sink.position("one") == 0
+    for number in range(1, 6):
+        sink.deliver(epoch(number, [added("a", number)]))
+    assert len(listed) == 1
+
+
+@pytest.mark.parametrize("point", ["sink.mid-rows", "sink.before-commit", "the marker"])
+def test_a_folder_that_failed_in_the_middle_of_an_epoch_is_looked_at_again(
+    folder: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str
+) -> None:
+    """The epoch may be there or not; when it comes again, it is there once."""
+    from penstock.sink import files_sink
+
+    sink = folder()
+    sink.deliver(epoch(0, [added("a", 1)]))
+
+    def full(name: object, *_: object) -> None:
+        if point in (name, "the marker"):
+            raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(files_sink, "write_through" if point == "the marker" else "reach", full)
+        with pytest.raises(SinkError, match="No space left"):
+            sink.deliver(epoch(1, [added("b", 2)]))
+    sink.deliver(epoch(1, [added("b", 2)]))
+    sink.deliver(epoch(2, [added("c", 3)]))
+    assert held(tmp_path) == [1, 2, 3]
+    assert folder().position("one") == 2

@@ -57,6 +57,7 @@ class FilesSink:
         self._ledgered = delivery_of(spec.options) == EXACTLY_ONCE
         self._driver = uuid.uuid4().hex[:12]
         self._taken = False
+        self._last: int | None = None  # None: look; a folder of many epochs is not listed for each new one
         self.ledger = str(self._folder / MARKER)
 
     def position(self, incarnation: str) -> int | None:
@@ -72,7 +73,8 @@ class FilesSink:
                     self._sweep()
                     marker = self._read() or marker
                 self._taken = True
-                return -1 if marker.incarnation != incarnation else self._last(marker)
+                self._last = self._look(marker)
+                return -1 if marker.incarnation != incarnation else self._last
 
     def deliver(self, epoch: Epoch) -> None:
         ops = None if self._spec.append_only else [change.op for change in epoch.changes]
@@ -94,13 +96,16 @@ class FilesSink:
             self.position(epoch.incarnation)
         with self._reported():
             marker = self._claim()
+            last, self._last = self._last, None  # if this fails, it is not known how far it came
             if marker.incarnation != epoch.incarnation or marker.clearing:
                 marker = self._begin_anew(replace(marker, incarnation=epoch.incarnation, epoch=-1, clearing=True))
-            if epoch.epoch <= self._last(marker):
-                return
-            if rows or self._spec.complete:
-                self._publish(epoch.epoch, ENCODERS[self._format](self._spec.schema, rows, ops))
-            self._keep(replace(marker, epoch=epoch.epoch))
+                last = -1
+            last = self._look(marker) if last is None else last
+            if epoch.epoch > last:
+                if rows or self._spec.complete:
+                    self._publish(epoch.epoch, ENCODERS[self._format](self._spec.schema, rows, ops))
+                self._keep(replace(marker, epoch=epoch.epoch))
+            self._last = max(epoch.epoch, last)
 
     def _publish(self, epoch: int, content: bytes) -> None:
         staged = self._staged(f"epoch={epoch}")
@@ -243,7 +248,8 @@ class FilesSink:
         staged.replace(self._folder / MARKER)
         force(self._folder)
 
-    def _last(self, marker: Marker) -> int:
+    def _look(self, marker: Marker) -> int:
+        """The last epoch that is there: after a crash one more may be than the marker says."""
         return marker.epoch if marker.clearing else max(marker.epoch, *self._epochs(), -1)
 
     def _epochs(self) -> list[int]:
