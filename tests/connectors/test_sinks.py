@@ -16,7 +16,7 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from penstock.change import Change, Epoch
-from penstock.errors import AppFault, FencedError, SinkError
+from penstock.errors import AppFault, FencedError, OptionFault, SinkError
 from penstock.sink.delivery import SinkWriter, open_sink
 from penstock.sink.postgres_server import PostgresServer
 from penstock.spark.broker import Broker
@@ -291,6 +291,17 @@ def read(folder: Path, form: str, what: str = "k, n") -> list[tuple[Any, ...]]:
     """What a reader who knows nothing of Penstock finds."""
     with duckdb.connect() as connection:
         return connection.execute(f"SELECT {what} FROM {READERS[form].format(folder)} ORDER BY ALL").fetchall()
+
+
+def test_files_of_csv_want_more_than_one_column(opened: Opener) -> None:
+    """A null alone would be an empty line, which most readers take for nothing; a column `_op` before it makes it one."""
+    options = {"connector": "files", "path": "out", "format": "csv"}
+    for complete in (True, False):
+        with pytest.raises(OptionFault, match="has one column") as caught:
+            opened(ddl="k string", append_only=not complete, complete=complete, **options)
+        assert "json" in str(caught.value.hint)
+    opened(ddl="k string", append_only=False, **options)
+    opened(ddl="k string", append_only=True, **{**options, "format": "json"})
 
 
 @pytest.mark.parametrize("form", sorted(READERS))

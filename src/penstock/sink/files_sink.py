@@ -24,7 +24,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from penstock.change import Additions, Epoch
-from penstock.errors import FencedError, SinkError
+from penstock.errors import FencedError, OptionFault, SinkError
 from penstock.points import reach
 from penstock.sink.file_rows import ENCODERS
 from penstock.sink.folders import exchange, force, held, write_through
@@ -54,6 +54,7 @@ class FilesSink:
         self._spec = spec
         self._folder = spec.folder / spec.options["path"]
         self._format = spec.options.get("format", "json")
+        self._check_columns()
         self._ledgered = delivery_of(spec.options) == EXACTLY_ONCE
         self._driver = uuid.uuid4().hex[:12]
         self._taken = False
@@ -200,6 +201,14 @@ class FilesSink:
             f"sink `{self._spec.name}`: another driver has taken over the folder {self._folder}",
             hint="only one `penstock run` may deliver to it",
         )
+
+    def _check_columns(self) -> None:
+        if self._format == "csv" and len(self._spec.schema.names) == 1 and (self._spec.append_only or self._spec.complete):
+            raise OptionFault(
+                f"sink `{self._spec.name}`: view `{self._spec.view}` has one column, and its null would be an empty line in csv,"
+                " which most readers leave out",
+                hint="take format = 'json' or 'parquet', or give the view another column",
+            )
 
     def _check_unkept(self) -> None:
         if (self._folder / MARKER).exists():
