@@ -433,6 +433,7 @@ def test_the_address_of_a_store_is_read() -> None:
         "p@ss",
         "require",
     )
+    assert PostgresServer.from_url("postgres://ann@db/results?secret=door", lambda name: f"key of the {name}").password == "key of the door"
     for wrong in ("mysql://x/y", "postgres://host", "postgres://host:port/db"):
         with pytest.raises(PenstockError, match="results store"):
             PostgresServer.from_url(wrong)

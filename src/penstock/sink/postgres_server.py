@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import psycopg
+from psycopg import sql
 
 from penstock.errors import OptionFault, SinkError
 
 Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
+
+
+def identifier(table: str, beside: str | None = None) -> sql.Identifier:
+    """`schema.table` or `table`; with `beside`, the table of that name in the same schema."""
+    schema, _, name = table.rpartition(".")
+    return sql.Identifier(*([schema] if schema else []), beside or name)
 
 
 @dataclass(frozen=True)
@@ -33,8 +40,8 @@ class PostgresServer:
         return cls(port=int(options.get("port", 5432)), **named)
 
     @classmethod
-    def from_url(cls, url: str) -> PostgresServer:
-        """From `postgres://user:password@host:port/database?sslmode=...`."""
+    def from_url(cls, url: str, secret: Callable[[str], str] | None = None) -> PostgresServer:
+        """From `postgres://user:password@host:port/database?sslmode=...`; `secret` reads the password that `?secret=name` names."""
         try:
             parts = urlsplit(url)
             port = parts.port or 5432
@@ -48,7 +55,7 @@ class PostgresServer:
             port=port,
             database=unquote(parts.path.strip("/")),
             user=unquote(parts.username or "postgres"),
-            password=unquote(parts.password or ""),
+            password=secret(given["secret"]) if secret is not None and "secret" in given else unquote(parts.password or ""),
             sslmode=given.get("sslmode", "prefer"),
         )
 

@@ -1,8 +1,9 @@
 """Delivers to a table of a Postgres database: keyed views upsert and delete, others insert and take back single copies.
 
 Exactly-once (the default): rows and ledger change in one transaction, table `penstock_sinks` beside the target; a replayed
-epoch is skipped, an older driver is fenced. At-least-once and at-most-once: no ledger. When a view begins anew (a new incarnation), the first
-epoch replaces the content of a table that Penstock made; a table of the user's own is never emptied: that is refused.
+epoch is skipped, an older driver is fenced. When a view begins anew (a new incarnation), the first epoch replaces the content of a
+table that Penstock made; a table of the user's own is never emptied: that is refused. At-least-once and at-most-once: no ledger, so
+nobody knows what an earlier life delivered, and it stays.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from penstock.change import Epoch
 from penstock.errors import FencedError, SinkError
 from penstock.points import reach
 from penstock.sink.options import EXACTLY_ONCE, delivery_of
-from penstock.sink.postgres_server import Connection, PostgresServer
+from penstock.sink.postgres_server import Connection, PostgresServer, identifier
 from penstock.sink.postgres_table import Target, find_target
 from penstock.sink.spec import SinkSpec
 
@@ -32,8 +33,7 @@ _LOCK_PATIENCE = "5s"
 
 def ledger_of(table: str) -> sql.Identifier:
     """The ledger of a sink to `table`: in the same schema, under a name that the results store, which may be there too, does not use."""
-    schema = table.rpartition(".")[0]
-    return sql.Identifier(*([schema] if schema else []), "penstock_sinks")
+    return identifier(table, beside="penstock_sinks")
 
 
 class PostgresSink:

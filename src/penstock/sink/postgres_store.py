@@ -9,9 +9,7 @@ import itertools
 import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import psycopg
 from psycopg import sql
@@ -52,9 +50,7 @@ class PostgresStore(RelationalStore):
 
         Without a password or a name the ways of libpq apply: PGPASSWORD, a password file, or a server that asks for none.
         """
-        named = parse_qs(urlsplit(address).query).get("secret")
-        server = PostgresServer.from_url(address)
-        return cls(replace(server, password=secret(named[-1])) if named else server)
+        return cls(PostgresServer.from_url(address, secret))
 
 
 class _PostgresSession:

@@ -15,7 +15,7 @@ from penstock.errors import SinkError
 from penstock.points import reach
 from penstock.schema import Column
 from penstock.sink.ddl import parse_type
-from penstock.sink.postgres_server import Connection
+from penstock.sink.postgres_server import Connection, identifier
 from penstock.sink.postgres_types import decoded, postgres_type, without_nul
 from penstock.sink.spec import SinkSpec
 
@@ -131,8 +131,7 @@ class Target:
 
 def find_target(connection: Connection, spec: SinkSpec, ledgered: bool) -> Target:
     """The sink's table, made if absent. SinkError when a table of that name cannot take the view's rows."""
-    schema, _, table = spec.options["table"].rpartition(".")
-    name = sql.Identifier(schema, table) if schema else sql.Identifier(table)
+    name = identifier(spec.options["table"])
     relation = _relation(connection, name)
     made = relation is None
     if relation is None:
