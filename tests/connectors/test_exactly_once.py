@@ -350,17 +350,17 @@ def test_files_kept_exactly_once_take_no_lesser_delivery(folder: Opener) -> None
 
 
 def test_a_folder_of_many_epochs_is_listed_when_it_is_opened_and_not_for_each_epoch(folder: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    from penstock.sink.files_sink import FilesSink
+    from penstock.sink import files_sink
+    from penstock.sink.files_marker import epochs_in
 
-    listed: list[int] = []
-    real = FilesSink._epochs
+    listed: list[Path] = []
 
-    def counted(sink: FilesSink) -> list[int]:
-        listed.append(1)
-        return real(sink)
+    def counted(path: Path) -> list[int]:
+        listed.append(path)
+        return epochs_in(path)
 
     folder().deliver(epoch(0, [added("a", 0)]))
-    monkeypatch.setattr(FilesSink, "_epochs", counted)
+    monkeypatch.setattr(files_sink, "epochs_in", counted)
     sink = folder()
     assert sink.position("one") == 0
     for number in range(1, 6):

@@ -20,31 +20,17 @@ import shutil
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from penstock.change import Additions, Epoch
 from penstock.errors import FencedError, OptionFault, SinkError
 from penstock.points import reach
 from penstock.sink.file_rows import ENCODERS
+from penstock.sink.files_marker import MARKER, Marker, epochs_in, read_marker
 from penstock.sink.folders import exchange, force, held, write_through
 from penstock.sink.options import EXACTLY_ONCE, delivery_of
 from penstock.sink.spec import SinkSpec
-
-MARKER = "_penstock"
-
-
-@dataclass(frozen=True)
-class Marker:
-    """What `_penstock` says; `driver` may write. `clearing`: epochs of an earlier incarnation may still lie about."""
-
-    sink: str
-    view: str
-    incarnation: str
-    fence: int
-    epoch: int
-    clearing: bool = False
-    driver: str = ""
 
 
 class FilesSink:
@@ -68,11 +54,11 @@ class FilesSink:
                 self._check_unkept()
                 return None
             with held(self._folder):
-                marker = self._read() or Marker(self._spec.name, self._spec.view, incarnation, 0, -1)
+                marker = read_marker(self._folder, self._spec) or Marker(self._spec.name, self._spec.view, incarnation, 0, -1)
                 while marker.driver != self._driver:  # the last driver may put its own once more in the very last moment
                     self._put_marker(replace(marker, fence=marker.fence + 1, driver=self._driver))
                     self._sweep()
-                    marker = self._read() or marker
+                    marker = read_marker(self._folder, self._spec) or marker
                 self._taken = True
                 self._last = self._look(marker)
                 return -1 if marker.incarnation != incarnation else self._last
@@ -118,7 +104,7 @@ class FilesSink:
 
     def _show(self, staged: Path, epoch: int) -> None:
         """Give a staged folder its name. A complete result takes the place of the last one in one step, so that nobody sees two or none."""
-        before = sorted(self._epochs())[-1:] if self._spec.complete else []
+        before = sorted(epochs_in(self._folder))[-1:] if self._spec.complete else []
         final = self._folder / f"epoch={epoch}"
         if not before:
             staged.rename(final)
@@ -130,7 +116,7 @@ class FilesSink:
             shutil.rmtree(staged)
         else:
             staged.rename(final)
-        stale = [number for number in self._epochs() if number != epoch]
+        stale = [number for number in epochs_in(self._folder) if number != epoch]
         if stale:
             with held(self._folder):
                 if self._ledgered:
@@ -185,13 +171,13 @@ class FilesSink:
         with held(self._folder):
             self._claim()
             self._put_marker(marker)
-            self._remove(self._epochs())
+            self._remove(epochs_in(self._folder))
             done = replace(marker, clearing=False)
             self._put_marker(done)
             return done
 
     def _claim(self) -> Marker:
-        marker = self._read()
+        marker = read_marker(self._folder, self._spec)
         if marker is None or marker.driver != self._driver:
             raise self._fenced()
         return marker
@@ -217,28 +203,6 @@ class FilesSink:
                 hint="give the sink another `path`, or ask for delivery = 'exactly-once'",
             )
 
-    def _read(self) -> Marker | None:
-        path = self._folder / MARKER
-        try:
-            text = path.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            if self._epochs():
-                raise SinkError(
-                    f"sink `{self._spec.name}`: {self._folder} holds epochs, but no file {MARKER} that says whose they are",
-                    hint="give the sink another `path`, or move the `epoch=...` folders away",
-                ) from None
-            return None
-        try:
-            marker = Marker(**json.loads(text))
-        except (ValueError, TypeError) as error:
-            raise SinkError(f"sink `{self._spec.name}`: {path} cannot be read: {error}", hint="empty the folder, or give another `path`") from error
-        if (marker.sink, marker.view) != (self._spec.name, self._spec.view):
-            raise SinkError(
-                f"sink `{self._spec.name}`: {self._folder} belongs to sink `{marker.sink}` of view `{marker.view}`",
-                hint="give each sink a `path` of its own",
-            )
-        return marker
-
     def _keep(self, marker: Marker) -> None:
         """Put the marker, unless another driver took over since: it has then removed what was staged."""
         staged = self._staged("marker")
@@ -259,11 +223,7 @@ class FilesSink:
 
     def _look(self, marker: Marker) -> int:
         """The last epoch that is there: after a crash one more may be than the marker says."""
-        return marker.epoch if marker.clearing else max(marker.epoch, *self._epochs(), -1)
-
-    def _epochs(self) -> list[int]:
-        found = (path.name.removeprefix("epoch=") for path in self._folder.glob("epoch=*"))
-        return [int(number) for number in found if number.isdecimal()]
+        return marker.epoch if marker.clearing else max(marker.epoch, *epochs_in(self._folder), -1)
 
     def _remove(self, epochs: Sequence[int]) -> None:
         for number in epochs:

@@ -15,7 +15,7 @@ import pyarrow
 import pyarrow.csv as arrow_csv
 
 from penstock.errors import SinkError
-from penstock.sink.files_sink import MARKER
+from penstock.sink.files_marker import MARKER
 from penstock.sink.options import EXACTLY_ONCE, delivery_of
 from penstock.sink.spec import SinkSpec
 from penstock.testing.verify.changes import Delivered, Told, followed
