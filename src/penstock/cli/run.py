@@ -33,7 +33,7 @@ def run(
     drain: Annotated[bool, typer.Option("--drain", help="Stop once caught up with the sources.")] = False,
     seconds: Annotated[float | None, option("--seconds", metavar="N", help="Stop after so many seconds.", min=0)] = None,
     take_over: Annotated[
-        bool, typer.Option("--take-over", help="Replace a driver that hangs or cannot be reached; it is fenced: it writes nothing any more.")
+        bool, typer.Option("--take-over", help="Replace a driver that hangs or cannot be reached; it is fenced and begins no delivery any more.")
     ] = False,
     accept_gap: Annotated[
         list[str] | None,
