@@ -1,7 +1,8 @@
 """A Kafka topic, through Spark's own connector.
 
 Live: from `start` on a new checkpoint, then from where the checkpoint stands. Replayable: as long as the broker keeps the
-records. Unit of parallelism: a partition. Position: topic, partition, offset.
+records. Unit of parallelism: a partition. Position: topic, partition, offset. Of transactions only what was committed is read,
+and nothing beyond the first that is still open.
 """
 
 from __future__ import annotations
@@ -105,7 +106,8 @@ class Kafka:
 def connection(spec: SourceSpec) -> dict[str, str]:
     """The client's settings, from the options alone: nothing that a user writes becomes part of a JAAS text unquoted."""
     options = spec.options
-    settings = {"bootstrap.servers": options["servers"]}
+    # Java's own default reads aborted transactions too: what an exactly-once app wrote in vain would be rows here.
+    settings = {"bootstrap.servers": options["servers"], "isolation.level": "read_committed"}
     authority = options.get("tls_ca")
     if authority:
         settings |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(spec.folder.absolute() / authority)}

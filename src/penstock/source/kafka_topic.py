@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import OffsetSpec
 
@@ -25,7 +25,8 @@ _ANSWER_S = 8.0
 
 @dataclass(frozen=True)
 class Topic:
-    """`held` maps each partition to the first offset that it still holds and the one after its last.
+    """`held` maps each partition to the first offset that it still holds and the one after its last, as a reader of committed
+    records sees it: an open transaction, and what follows it, is not there yet.
 
     `made` is the broker's own name of this very topic: one that is made anew under the same name has another.
     """
@@ -71,7 +72,9 @@ class Admin:
 
     def _offsets(self, parts: list[TopicPartition], which: OffsetSpec) -> dict[int, int]:
         try:
-            asked = self._client.list_offsets(dict.fromkeys(parts, which), request_timeout=self._answer_s)
+            asked = self._client.list_offsets(
+                dict.fromkeys(parts, which), isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=self._answer_s
+            )
             return {part.partition: int(self._awaited(answer).offset) for part, answer in asked.items()}
         except KafkaException as error:
             raise self._silent(error.args[0].str()) from error
