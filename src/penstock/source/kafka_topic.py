@@ -62,6 +62,7 @@ class Admin:
         return Topic(self._topic, made, {number: (first[number], end[number]) for number in numbers})
 
     def _described(self) -> tuple[str, list[int]]:
+        self._refused, self._trouble = False, ""  # what was heard of the last question says nothing of this one
         try:
             found = self._awaited(self._client.describe_topics(TopicCollection([self._topic]), request_timeout=self._answer_s)[self._topic])
         except KafkaException as error:

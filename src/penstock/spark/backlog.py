@@ -49,8 +49,9 @@ class Backlog:
     def _ask(self) -> None:
         for name, spec in self._specs.items():
             try:
-                admin = self._admins.setdefault(name, Admin(spec, _ANSWER_S))
-                self._latest[name] = {number: end for number, (_, end) in admin.topic().held.items()}
+                if name not in self._admins:
+                    self._admins[name] = Admin(spec, _ANSWER_S)
+                self._latest[name] = {number: end for number, (_, end) in self._admins[name].topic().held.items()}
             except PenstockError:  # a broker that is away is the job's trouble, and told there; what was known last stays
                 continue
         self._asked_at = time.monotonic()

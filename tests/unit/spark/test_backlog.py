@@ -30,9 +30,10 @@ class Broker:
 
     ends = (100, 40)
     away = False
+    opened = 0
 
     def __init__(self, spec: SourceSpec, answer_s: float) -> None:
-        pass
+        Broker.opened += 1
 
     def topic(self) -> Topic:
         if self.away:
@@ -51,6 +52,7 @@ def test_the_lag_is_what_the_topic_holds_less_what_finished_batches_read(monkeyp
     assert asked.shown(done, run({"0": 70, "1": 20})).lag == 107
     monkeypatch.setattr(Broker, "away", True)
     assert asked.shown(done, run({"0": 70, "1": 20})).lag == 107, "what was known last, while the broker is silent"
+    assert Broker.opened == 1, "a client has threads and connections of its own"
 
 
 def test_a_job_without_a_broker_or_a_batch_is_left_as_it_is() -> None:
