@@ -17,6 +17,7 @@ from penstock.sink.ddl import Type, parse_type
 
 Values = tuple[Hashable, ...]
 _CLOSE = 1e-9  # batch and live add doubles in another order
+_ZERO = 1e-300  # relative to zero nothing is close
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def close(one: object, other: object) -> bool:
     if isinstance(one, tuple) and isinstance(other, tuple):
         return len(one) == len(other) and all(map(close, one, other))
     if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=_CLOSE, abs_tol=_CLOSE)
+        return math.isclose(one, other, rel_tol=_CLOSE, abs_tol=_ZERO)
     return one == other
 
 
