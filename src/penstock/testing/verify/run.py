@@ -25,7 +25,7 @@ from penstock.testing.verify.files import read_files
 from penstock.testing.verify.kafka import read_kafka
 from penstock.testing.verify.report import SHOWN_MAX, Verdict
 from penstock.testing.verify.rows import Reader, Values
-from penstock.testing.verify.tables import confirmed, read_postgres, read_store, store_snapshot
+from penstock.testing.verify.tables import confirmed, read_postgres, read_store, store_snapshot, waiting
 from penstock.wiring import secrets
 
 log = logging.getLogger("penstock.verify")
@@ -107,7 +107,13 @@ class _Place:
         if held.epoch < 0 <= stored:  # nothing at all was delivered, which nothing would be equal to
             verdict = replace(verdict, notes=("this life of the view has delivered nothing here",))
             held = replace(held, epoch=stored)
-        return self._judged(replace(verdict, epoch=held.epoch, behind=max(0, stored - held.epoch)), reader, held)
+        return self._judged(replace(verdict, epoch=held.epoch, behind=self._waiting(held.epoch)), reader, held)
+
+    def _waiting(self, after: int) -> int:
+        if not self._member.stored:
+            return 0
+        with store_snapshot(self._app.settings, self._app.state, self._app.secret) as fetch:
+            return waiting(fetch, self._member.name, self._life.incarnation, after)
 
     def _delivered(self, spec: SinkSpec, reader: Reader) -> Delivered:
         life = self._life

@@ -66,6 +66,12 @@ def confirmed(fetch: Fetch, sink: str, incarnation: str, place: str = "") -> int
     return max(own, default=-1)
 
 
+def waiting(fetch: Fetch, view: str, incarnation: str, after: int) -> int:
+    """How many epochs the store has logged of a view that a sink at epoch `after` has still to get: not every epoch changes every view."""
+    found = fetch("SELECT count(*) FROM penstock_epochs WHERE view = ? AND incarnation = ? AND epoch > ?", view, incarnation, after)
+    return int(found[0][0])
+
+
 def read_postgres(spec: SinkSpec, reader: Reader, incarnation: str, position: Callable[[], int]) -> Delivered:
     """The rows of a sink's table with the epoch of its ledger, of one snapshot; `position` tells the epoch of a sink without one."""
     server = PostgresServer.from_options(spec.options)

@@ -1,0 +1,68 @@
+"""What `verify` takes for rows in a topic, and for waiting in the store."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from penstock.schema import Column, Schema
+from penstock.sink.spec import SinkSpec
+from penstock.sink.sqlite import SqliteStore
+from penstock.testing.verify import kafka
+from penstock.testing.verify.rows import Reader
+from penstock.testing.verify.tables import waiting
+
+BEGAN = datetime(2024, 5, 1, tzinfo=UTC)
+CLOSED = Schema((Column("k", "string"), Column("n", "int")))
+
+
+def record(value: str | None, key: str, ms: int, epoch: int, op: str = "+") -> Any:
+    headers = [("penstock-epoch", str(epoch).encode()), ("penstock-op", op.encode())]
+    return SimpleNamespace(
+        value=lambda: None if value is None else value.encode(),
+        key=lambda: key.encode(),
+        timestamp=lambda: (1, round(BEGAN.timestamp() * 1000) + ms),
+        headers=lambda: headers,
+        topic=lambda: "closed",
+        partition=lambda: 0,
+        offset=lambda: ms,
+    )
+
+
+def test_a_tombstone_for_a_row_of_an_earlier_life_is_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An exactly-once topic of a keyed view that only adds, in its second life."""
+    told = [
+        record('{"k":"old","n":1}', '{"k":"old"}', -10, 0),
+        record(None, '{"k":"old"}', 10, 0, "-"),
+        record('{"k":"new","n":2}', '{"k":"new"}', 11, 0),
+    ]
+    monkeypatch.setattr(kafka, "_records", lambda spec: iter(told))
+    options = {"connector": "kafka", "topic": "closed", "delivery": "exactly-once"}
+    spec = SinkSpec("closed", "closed", options, CLOSED, ("k",), True, False, Path("."), "app")
+    held = kafka.read_kafka(spec, Reader(CLOSED, ("k",)), BEGAN, 0)
+    assert [row.text for row in held.rows] == ['{"k":"new","n":2}']
+    assert (held.epoch, held.repeated, held.earlier) == (0, [], 1)
+
+
+def test_only_epochs_of_the_view_itself_wait_for_its_sink(tmp_path: Path) -> None:
+    """A job commits epochs in which a view does not change: nothing of them is to be delivered."""
+    store = SqliteStore(tmp_path / "results.db")
+    fence = store.take_over("job", "life").fence
+    for epoch in range(4):
+        with store.open_epoch("job", "life", fence, epoch) as writer:
+            if epoch in (0, 2):
+                writer.append("view", ['{"n":1}'])
+    store.close()
+    with closing(sqlite3.connect(tmp_path / "results.db")) as connection:
+
+        def fetch(text: str, *values: object) -> list[tuple[Any, ...]]:
+            return connection.execute(text, values).fetchall()
+
+        assert [waiting(fetch, "view", "life", after) for after in (-1, 0, 2)] == [2, 1, 0]
+        assert waiting(fetch, "view", "another life", -1) == 0
