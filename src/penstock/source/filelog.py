@@ -59,9 +59,9 @@ def _once(files: Iterator[Logged]) -> list[Logged]:
 
 def _entries(files: Sequence[Path]) -> Iterator[Logged]:
     for path in files:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").split("\n")  # a name may hold the line ends of Unicode as they are
         if not lines or lines[0] != _VERSION:
             raise StateError(f"{path} is not a log of files read: it begins with {lines[:1]}", hint="the checkpoint is damaged or of another Spark")
-        for line in lines[1:]:
+        for line in filter(None, lines[1:]):
             read = json.loads(line)
             yield Logged(unquote(str(read["path"])), int(read["batchId"]))

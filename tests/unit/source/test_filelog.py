@@ -39,3 +39,8 @@ def test_a_damaged_log_is_named(tmp_path: Path) -> None:
 def test_an_offset_names_an_entry() -> None:
     assert entry_of('{"logOffset":7}') == 7
     assert entry_of(None) is None
+
+
+def test_a_name_may_hold_line_ends_of_unicode(tmp_path: Path) -> None:
+    (tmp_path / "0").write_text('v1\n{"path":"file:///in/a\u2028b","timestamp":1,"batchId":0}\n', encoding="utf-8")
+    assert files_between(tmp_path, None, None) == ["file:///in/a\u2028b"]

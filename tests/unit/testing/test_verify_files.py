@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from penstock.schema import Column, Schema
-from penstock.testing.verify.files import _csv
+from penstock.testing.verify.files import _csv, _json
 from penstock.testing.verify.rows import Reader
 
 READER = Reader(Schema((Column("k", "string"), Column("n", "int"))), ("k",))
@@ -22,3 +23,14 @@ def test_an_empty_text_in_quotes_is_not_null(tmp_path: Path) -> None:
 
 def test_rows_of_another_length_are_read_too(tmp_path: Path) -> None:
     assert [number for number, _ in read(tmp_path, "k,n\na,1\nb\n")] == [2, 3]
+
+
+def test_a_row_whose_only_value_is_null_is_an_empty_line(tmp_path: Path) -> None:
+    assert read(tmp_path, 'k\n"a"\n\n""\n\n') == [(2, {"k": "a"}), (3, {"k": None}), (4, {"k": ""}), (5, {"k": None})]
+
+
+def test_line_ends_of_unicode_stand_inside_a_line(tmp_path: Path) -> None:
+    text = "one\u2028two\u2029three\u0085four"
+    file = tmp_path / "part.json"
+    file.write_text(json.dumps({"k": text}, ensure_ascii=False) + "\n" + "junk\n", encoding="utf-8")
+    assert list(_json(file, READER)) == [(1, {"k": text}), (2, "junk")]

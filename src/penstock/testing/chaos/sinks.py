@@ -272,7 +272,8 @@ class FilesPlace:
         known = self._known.get(path)
         if known is not None and known[:2] == (stat.st_mtime_ns, stat.st_size):
             return known[2]
-        records: Bag = Counter(map(self._record, path.read_text(encoding="utf-8").splitlines()))
+        with path.open(encoding="utf-8", newline="\n") as lines:  # JSON text may hold the line ends of Unicode as they are
+            records: Bag = Counter(map(self._record, lines))
         self._known[path] = (stat.st_mtime_ns, stat.st_size, records)
         return records
 

@@ -97,22 +97,25 @@ def _changes(file: Path, epoch: int, reader: Reader) -> Iterator[Told]:
 
 
 def _json(file: Path, reader: Reader) -> Iterator[tuple[int, Any]]:
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
-        try:
-            yield number, json.loads(line)
-        except ValueError:
-            yield number, line
+    with file.open(encoding="utf-8", newline="\n") as lines:  # unlike str.splitlines: JSON text may hold other line ends as they are
+        for number, line in enumerate(lines, start=1):
+            try:
+                yield number, json.loads(line)
+            except ValueError:
+                yield number, line.removesuffix("\n")
 
 
 def _csv(file: Path, reader: Reader) -> Iterator[tuple[int, Any]]:
     """All values are text; an empty one is null unless it stands in quotes, which Python's own reader does not tell."""
     with file.open(encoding="utf-8", newline="") as lines:
         names = next(csv.reader(lines), [])
+    # The line of a row whose only value is null is empty.
+    lines_as_they_are = arrow_csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
     as_text = arrow_csv.ConvertOptions(
         column_types=dict.fromkeys(names, pyarrow.string()), null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
     )
     try:
-        found = arrow_csv.read_csv(file, parse_options=arrow_csv.ParseOptions(newlines_in_values=True), convert_options=as_text).to_pylist()
+        found = arrow_csv.read_csv(file, parse_options=lines_as_they_are, convert_options=as_text).to_pylist()
     except pyarrow.ArrowInvalid:  # rows of different lengths, which are no rows of the view
         with file.open(encoding="utf-8", newline="") as lines:
             found = [{str(name): value for name, value in record.items()} for record in csv.DictReader(lines)]
