@@ -7,11 +7,13 @@ checkpoint, is the one that counts.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -33,19 +35,18 @@ _FILES = 8
 
 
 def measure(folder: Path, events: int | None, rounds: int, report: Report) -> Outcome:
-    """Penstock SQL beside hand-written PySpark, totals compared."""
+    """Penstock SQL beside hand-written PySpark, the count of every campaign and window compared."""
     count = events or 6_000_000
     report(f"writing {count:,} events")
     write_events(folder, count)
     found = in_turn(SYSTEMS, rounds, lambda system: in_child("penstock.bench.ysb", system, str(folder)), report)
     rates = {system: middle(count / run["seconds"] for run in runs) for system, runs in found.items()}
-    totals = {run["total"] for runs in found.values() for run in runs} | {run["groups"] for runs in found.values() for run in runs}
     return Outcome(
         "ysb",
         count,
         {system: round(rate) for system, rate in rates.items()},
         {"pyspark": round(rates["penstock"] / rates["pyspark"], 3)},
-        len(totals) == 2,
+        len({run["digest"] for runs in found.values() for run in runs}) == 1,
         {"views": found["penstock"][0]["total"], "runs": {system: [round(run["seconds"], 2) for run in runs] for system, runs in found.items()}},
     )
 
@@ -91,8 +92,9 @@ def run_penstock(folder: Path) -> dict[str, Any]:
         began = time.monotonic()
         engine.run(True, threading.Event(), lambda progress: None)
         seconds = time.monotonic() - began
-        counts = [json.loads(line)["n"] for line in engine.peek("views").lines]
-        found = {"seconds": seconds, "total": sum(counts), "groups": len(counts)}
+        rows = [json.loads(line) for line in engine.peek("views").lines]
+        counts = {(row["campaign_id"], datetime.fromisoformat(row["window"]["start"]).timestamp()): row["n"] for row in rows}
+        found = {"seconds": seconds, "total": sum(counts.values()), "digest": digest(counts)}
         engine.close()
     return found
 
@@ -106,11 +108,11 @@ def run_pyspark(folder: Path) -> dict[str, Any]:
     campaigns = spark.read.schema("ad_id STRING, campaign_id STRING").json(str(folder / "campaigns.json"))
     found: dict[str, Any] = {}
     for attempt in range(2):
-        counts: dict[object, int] = {}
+        counts: dict[tuple[str, float], int] = {}
 
-        def keep(batch: DataFrame, number: int, counts: dict[object, int] = counts) -> None:
+        def keep(batch: DataFrame, number: int, counts: dict[tuple[str, float], int] = counts) -> None:
             for row in batch.collect():
-                counts[(row.campaign_id, row.window.start)] = row.n
+                counts[(row.campaign_id, row.window.start.timestamp())] = row.n
 
         events = spark.readStream.schema(_COLUMNS).json(str(folder / "events"))
         views = events.where("event_type = 'view'").select("ad_id", F.timestamp_millis("event_time").alias("at"))
@@ -119,10 +121,15 @@ def run_pyspark(folder: Path) -> dict[str, Any]:
         began = time.monotonic()
         writer = grouped.writeStream.foreachBatch(keep).outputMode("update").trigger(availableNow=True)
         writer.option("checkpointLocation", str(folder / f"pyspark{time.monotonic_ns()}-{attempt}")).start().awaitTermination()
-        found = {"seconds": time.monotonic() - began, "total": sum(counts.values()), "groups": len(counts)}
+        found = {"seconds": time.monotonic() - began, "total": sum(counts.values()), "digest": digest(counts)}
     assert isinstance(spark, SparkSession)
     spark.stop()
     return found
+
+
+def digest(counts: Mapping[tuple[str, float], int]) -> str:
+    """Of the count of each campaign and window, by its start in seconds: equal only where all of them are."""
+    return hashlib.sha256(json.dumps(sorted((*group, count) for group, count in counts.items())).encode()).hexdigest()
 
 
 def plain_session(jars: Sequence[Path] = ()) -> Any:
