@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import uuid
 from dataclasses import dataclass
@@ -13,12 +14,16 @@ from penstock.errors import StateError
 
 @dataclass(frozen=True)
 class Incarnation:
-    """One life of a job: from a new checkpoint until its plan changes or the checkpoint goes away."""
+    """One life of a job: from a new checkpoint until its plan changes or the checkpoint goes away.
+
+    `former` is the checkpoint of the life before, as long as that is kept.
+    """
 
     job: str
     name: str
     checkpoint: Path
     fresh: bool
+    former: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,8 @@ class Catalog:
         try:
             with self._connect() as connection:
                 connection.execute("CREATE TABLE IF NOT EXISTS jobs (job TEXT PRIMARY KEY, fingerprint TEXT, incarnation TEXT, since TEXT)")
+                if "former" not in {column[1] for column in connection.execute("PRAGMA table_info(jobs)")}:
+                    connection.execute("ALTER TABLE jobs ADD COLUMN former TEXT")
         except sqlite3.DatabaseError as error:
             hint = "restore it from a copy, or remove the state folder to begin anew"
             raise StateError(f"{self._path} cannot be read: {error}", hint=hint) from error
@@ -47,33 +54,52 @@ class Catalog:
     def _connect(self) -> sqlite3.Connection:
         return sqlite3.connect(self._path, timeout=10)
 
-    def incarnation(self, job: str, fingerprint: str) -> Incarnation:
-        """The life that `job` continues, or a new one if its plan changed or its checkpoint is gone."""
+    def incarnation(self, job: str, fingerprint: str, old_fingerprint: str = "") -> Incarnation:
+        """The life that `job` continues, or a new one if its plan changed or its checkpoint is gone.
+
+        A life that has taken no epoch has touched nothing: when the change that began it is undone, the one before goes on.
+        """
         with self._connect() as connection:
-            row = connection.execute("SELECT fingerprint, incarnation FROM jobs WHERE job = ?", (job,)).fetchone()
-            if row is not None and row[0] == fingerprint and self._checkpoint(job, row[1]).is_dir():
-                return Incarnation(job, row[1], self._checkpoint(job, row[1]), fresh=False)
-            name = uuid.uuid4().hex[:12]
+            present, former = self._lives(connection, job)
+            known = (fingerprint, old_fingerprint)
+            if present is not None and former is not None and present.fingerprint not in known and not _began(present.checkpoint):
+                present, former = former, None
+            fresh = present is None or present.fingerprint not in known or not present.checkpoint.is_dir()
+            if present is None or fresh:
+                name = uuid.uuid4().hex[:12]
+                former = present if present is not None and present.checkpoint.is_dir() else None
+                present = Life(name, self._checkpoint(job, name), fingerprint, datetime.now(UTC).isoformat())
+            kept = None if former is None else json.dumps([former.incarnation, former.fingerprint, former.since])
             connection.execute(
-                "INSERT INTO jobs VALUES (?, ?, ?, ?) ON CONFLICT (job) DO UPDATE SET fingerprint = excluded.fingerprint, "
-                "incarnation = excluded.incarnation, since = excluded.since",
-                (job, fingerprint, name, datetime.now(UTC).isoformat()),
+                "INSERT INTO jobs (job, fingerprint, incarnation, since, former) VALUES (?, ?, ?, ?, ?) ON CONFLICT (job) DO UPDATE SET"
+                " fingerprint = excluded.fingerprint, incarnation = excluded.incarnation, since = excluded.since, former = excluded.former",
+                (job, fingerprint, present.incarnation, present.since, kept),
             )
-        checkpoint = self._checkpoint(job, name)
-        checkpoint.mkdir(parents=True, mode=0o700)
-        return Incarnation(job, name, checkpoint, fresh=True)
+        if fresh:
+            present.checkpoint.mkdir(parents=True, mode=0o700)
+        return Incarnation(job, present.incarnation, present.checkpoint, fresh, None if former is None else former.checkpoint)
+
+    def _lives(self, connection: sqlite3.Connection, job: str) -> tuple[Life | None, Life | None]:
+        """The present one and the one before."""
+        row = connection.execute("SELECT incarnation, fingerprint, since, former FROM jobs WHERE job = ?", (job,)).fetchone()
+        told = [] if row is None else [row[:3], *([json.loads(row[3])] if row[3] else [])]
+        present, former, *_ = [*(Life(name, self._checkpoint(job, name), fingerprint, since) for name, fingerprint, since in told), None, None]
+        return present, former
 
     def current(self, job: str) -> tuple[str, Path] | None:
         """The name and checkpoint of the job's present life, if it ever ran."""
-        with self._connect() as connection:
-            row = connection.execute("SELECT incarnation FROM jobs WHERE job = ?", (job,)).fetchone()
-        return None if row is None else (row[0], self._checkpoint(job, row[0]))
+        found = self.life(job)
+        return None if found is None else (found.incarnation, found.checkpoint)
 
     def life(self, job: str) -> Life | None:
-        """The job's present life, if it ever ran."""
+        """The job's present life, if it ever ran; the one before, as long as a new one has taken no epoch."""
         with self._connect() as connection:
-            row = connection.execute("SELECT incarnation, fingerprint, since FROM jobs WHERE job = ?", (job,)).fetchone()
-        return None if row is None else Life(row[0], self._checkpoint(job, row[0]), row[1], row[2])
+            present, former = self._lives(connection, job)
+        return former if present is not None and former is not None and not _began(present.checkpoint) else present
 
     def _checkpoint(self, job: str, incarnation: str) -> Path:
         return self._state / "checkpoints" / job / incarnation
+
+
+def _began(checkpoint: Path) -> bool:
+    return any(entry.name.isdigit() for entry in (checkpoint / "offsets").glob("[0-9]*"))

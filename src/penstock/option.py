@@ -17,7 +17,10 @@ SINK = "sink"
 
 @dataclass(frozen=True)
 class Option:
-    """`kind` is text, whole, number, flag, interval, time or folder; `on` says for what it is meant."""
+    """`kind` is text, whole, number, flag, interval, time or folder; `on` says for what it is meant.
+
+    `connection`: how the place is reached, not what is there, so that a view goes on where it was when it changes.
+    """
 
     name: str
     help: str
@@ -26,6 +29,7 @@ class Option:
     choices: tuple[str, ...] = ()
     secret: bool = False
     kind: str = "text"
+    connection: bool = False
     on: tuple[str, ...] = (STREAM, TABLE, SINK)
 
 

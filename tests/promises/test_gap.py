@@ -26,6 +26,13 @@ def app(trial: Trial, servers: str, topic: str) -> None:
     )
 
 
+def of_evens(trial: Trial, servers: str, topic: str) -> None:
+    """The same app with another meaning, so that its view begins anew."""
+    app(trial, servers, topic)
+    text = (trial.folder / "app.sql").read_text(encoding="utf-8").replace("SELECT n FROM clicks", "SELECT n FROM clicks WHERE n % 2 = 0")
+    trial.write("app.sql", text)
+
+
 def sent(servers: str, topic: str, numbers: range) -> None:
     produce((json.dumps({"n": number}).encode() for number in numbers), servers, topic, partitions=1)
 
@@ -105,3 +112,41 @@ def test_a_misspelt_topic_is_told_with_the_one_that_is_there(trial: Trial, kafka
     assert seen.last["copied"].restarts == 0
     with pytest.raises(NameFault, match="does not exist"):
         trial.batch("copied")
+
+
+def test_a_view_that_begins_anew_says_what_it_cannot_read_again(trial: Trial, kafka: str) -> None:
+    """Undone, the change costs nothing; at the user's word the view begins with what is left."""
+    topic, admin = f"clicks-{uuid4().hex[:8]}", AdminClient({"bootstrap.servers": kafka, "log_level": 0})
+    app(trial, kafka, topic)
+    sent(kafka, topic, range(10))
+    drained(trial)
+    admin.delete_records([TopicPartition(topic, 0, 4)])[TopicPartition(topic, 0)].result(10)
+    of_evens(trial, kafka, topic)
+    for _ in range(2):
+        error, _ = trial.fail(GapError)
+        assert "view `copied` has changed and begins anew" in error.message
+        assert "partition 0 [0, 4): 4 records" in error.message
+    assert held(trial) == list(range(10))
+    app(trial, kafka, topic)
+    sent(kafka, topic, range(10, 12))
+    drained(trial)
+    assert held(trial) == list(range(12)), "what was before goes on"
+    of_evens(trial, kafka, topic)
+    drained(trial, "copied", "most")
+    assert held(trial) == [4, 6, 8, 10]
+    assert noted(trial) == [{"stream": "clicks", "topic": topic, "partition": 0, "start": 0, "end": 4, "anew": False}]
+    sent(kafka, topic, range(12, 14))
+    drained(trial)
+    assert held(trial) == [4, 6, 8, 10, 12]
+
+
+def test_a_view_goes_on_where_it_was_when_its_broker_has_another_address(trial: Trial, kafka: str) -> None:
+    topic, admin = f"clicks-{uuid4().hex[:8]}", AdminClient({"bootstrap.servers": kafka, "log_level": 0})
+    app(trial, kafka, topic)
+    sent(kafka, topic, range(5))
+    drained(trial)
+    admin.delete_records([TopicPartition(topic, 0, 5)])[TopicPartition(topic, 0)].result(10)
+    sent(kafka, topic, range(5, 7))
+    app(trial, kafka.replace("127.0.0.1", "localhost") + f",{kafka}", topic)
+    drained(trial)
+    assert held(trial) == list(range(7))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from penstock.plan.cut import Cut, cut
@@ -12,6 +12,7 @@ from penstock.plan.keys import ALL_COLUMNS
 from penstock.plan.nodes import names_read
 from penstock.plan.text import sql
 from penstock.plan.watermarks import scoped
+from penstock.source.options import meaning_of
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,15 @@ class Member:
 
 @dataclass(frozen=True)
 class Job:
-    """`members[0]` owns the streaming query; the others follow, each after the view it reads."""
+    """`members[0]` owns the streaming query; the others follow, each after the view it reads.
+
+    `old_fingerprint` is what the same job was known by when the address of a source still counted as its meaning.
+    """
 
     name: str
     members: tuple[Member, ...]
     fingerprint: str
+    old_fingerprint: str = ""
 
     @property
     def cut(self) -> Cut:
@@ -66,7 +71,7 @@ def jobs(declared: Declared) -> tuple[Job, ...]:
         if member.cut.base is not None:
             followers.setdefault(_owner(member, members), []).append(member)
     return tuple(
-        Job(name, tuple(team), _fingerprint(team, declared))
+        Job(name, tuple(team), _fingerprint(team, declared, meaning_of), _fingerprint(team, declared, dict))
         for name, member in members.items()
         if member.cut.base is None
         for team in [[member, *_in_reading_order(followers.get(name, []))]]
@@ -94,8 +99,8 @@ def _in_reading_order(members: list[Member]) -> list[Member]:
     return placed
 
 
-def _fingerprint(members: list[Member], declared: Declared) -> str:
-    """Changes when the job's results could: its plans, its streams' meaning, the tables' and streams' connectors."""
+def _fingerprint(members: list[Member], declared: Declared, counted: Callable[[Mapping[str, object]], Mapping[str, object]]) -> str:
+    """Changes when the job's results could: its plans, its streams' meaning, the `counted` options of the tables' and streams' connectors."""
     parts: list[str] = []
     for member in members:
         parts += [member.name, member.cut.strategy.value, sql(member.cut.lower), member.cut.mode, member.view.emit.value, str(member.stored)]
@@ -104,7 +109,7 @@ def _fingerprint(members: list[Member], declared: Declared) -> str:
         for name in dict.fromkeys((*names_read(member.cut.lower), *(names_read(member.cut.upper) if member.cut.upper else ()))):
             source = seen.get(name)
             if isinstance(source, Stream | Table):
-                options = sorted((key, value.name if isinstance(value, Secret) else str(value)) for key, value in source.options.items())
+                options = sorted((key, value.name if isinstance(value, Secret) else str(value)) for key, value in counted(source.options).items())
                 parts += [source.name, source.schema.ddl, str([column.computed for column in source.schema if column.computed]), str(options)]
             if isinstance(source, Stream):
                 parts += [str(source.event_time), str(source.lateness)]

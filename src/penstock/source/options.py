@@ -17,14 +17,14 @@ _ANY_KIND: tuple[Option, ...] = (Option("connector", "where the rows come from",
 
 SOURCE_OPTIONS: Mapping[str, tuple[Option, ...]] = {
     "kafka": (
-        Option("servers", "brokers as host:port, with commas", required=True),
+        Option("servers", "brokers as host:port, with commas", required=True, connection=True),
         Option("topic", "the topic to read", required=True),
         Option("format", "what a record holds", default="json", choices=_LINES),
         Option("start", "where a new view begins: 'earliest', 'latest' or a time in ISO 8601", default="earliest"),
-        Option("user", "name for SASL"),
-        Option("password", "password for SASL", secret=True),
-        Option("sasl", "SASL mechanism", choices=("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")),
-        Option("tls_ca", "PEM file of the authority that signed the brokers' certificates; turns TLS on"),
+        Option("user", "name for SASL", connection=True),
+        Option("password", "password for SASL", secret=True, connection=True),
+        Option("sasl", "SASL mechanism", choices=("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"), connection=True),
+        Option("tls_ca", "PEM file of the authority that signed the brokers' certificates; turns TLS on", connection=True),
     ),
     "files": (
         Option("path", "a file, a folder or a glob, relative to the app", required=True),
@@ -33,8 +33,8 @@ SOURCE_OPTIONS: Mapping[str, tuple[Option, ...]] = {
         Option("tail", "follow files that grow, line by line", default="false", kind="flag", on=_ONLY_STREAM),
     ),
     "socket": (
-        Option("host", "the server to connect to", default="localhost"),
-        Option("port", "its port", required=True, kind="whole"),
+        Option("host", "the server to connect to", default="localhost", connection=True),
+        Option("port", "its port", required=True, kind="whole", connection=True),
         Option("format", "what a line holds", default="json", choices=_LINES),
     ),
     "generator": (
@@ -48,12 +48,18 @@ SOURCE_OPTIONS: Mapping[str, tuple[Option, ...]] = {
         Option("step", "event time from row to row; absent: by the rate, else 1 millisecond", kind="interval"),
     ),
     "postgres": (
-        Option("host", "the server", default="localhost"),
-        Option("port", "its port", default="5432", kind="whole"),
+        Option("host", "the server", default="localhost", connection=True),
+        Option("port", "its port", default="5432", kind="whole", connection=True),
         Option("database", "the database", required=True),
-        Option("user", "who connects"),
-        Option("password", "password of `user`", secret=True),
-        Option("sslmode", "as libpq has it", default="prefer", choices=("disable", "allow", "prefer", "require", "verify-ca", "verify-full")),
+        Option("user", "who connects", connection=True),
+        Option("password", "password of `user`", secret=True, connection=True),
+        Option(
+            "sslmode",
+            "as libpq has it",
+            default="prefer",
+            choices=("disable", "allow", "prefer", "require", "verify-ca", "verify-full"),
+            connection=True,
+        ),
         Option("table", "the table to read, `schema.table` if need be", required=True),
     ),
 }
@@ -66,6 +72,12 @@ CONNECTORS_OF: Mapping[str, tuple[str, ...]] = {
 def options_of(kind: str, connector: str) -> tuple[Option, ...]:
     """The options of a connector when it stands behind a stream or a table, the common ones last."""
     return tuple(option for option in (*SOURCE_OPTIONS[connector], *_ANY_KIND) if kind in option.on)
+
+
+def meaning_of(options: Mapping[str, object]) -> dict[str, object]:
+    """The options of a stream or table that say what is read, without those that only say how it is reached."""
+    reached = {option.name for option in SOURCE_OPTIONS.get(str(options.get("connector")), ()) if option.connection}
+    return {name: value for name, value in options.items() if name.lower() not in reached}
 
 
 def option_value(options: Mapping[str, str], connector: str, name: str) -> str | None:

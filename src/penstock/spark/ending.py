@@ -16,7 +16,7 @@ from penstock.share.progress import Progress
 from penstock.share.status import ViewStatus
 from penstock.sink.store import Store
 from penstock.spark.checkpoint import last_epoch
-from penstock.spark.gap import passed_gaps
+from penstock.spark.missing import passed_gaps
 
 log = logging.getLogger("penstock.spark")
 

@@ -11,8 +11,7 @@ import json
 import logging
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.catalog import Incarnation
@@ -20,49 +19,40 @@ from penstock.errors import GapError
 from penstock.share.jobs import Job
 from penstock.sink.store import Store
 from penstock.source.kafka_topic import Admin, Topic
+from penstock.spark.anew import lost, refused
 from penstock.spark.checkpoint import last_epoch, read_epoch, source_order
 from penstock.spark.frames import App
+from penstock.spark.missing import Gap, gaps, known_topic, note
 
 log = logging.getLogger("penstock.spark")
 _SUM_BYTES = 512
 
 
-@dataclass(frozen=True)
-class Gap:
-    """Offsets `start` up to but without `end` of one partition were not read and are gone; the job would go on at `end`.
-
-    `anew`: the topic is another one now. An `end` before `start`: the topic has lost its newest records, which were read.
-    """
-
-    stream: str
-    topic: str
-    partition: int
-    start: int
-    end: int
-    anew: bool = False
-
-    def __str__(self) -> str:
-        if self.anew:
-            return f"partition {self.partition} was read up to {self.start} and now begins at {self.end}"
-        if self.end < self.start:
-            return f"partition {self.partition} was read up to {self.start} and now ends at {self.end}"
-        return f"partition {self.partition} [{self.start}, {self.end})"
-
-
 def pass_gaps(app: App, job: Job, occurrences: Sequence[str], life: Incarnation, store: Store, *, accepted: bool) -> None:
     """Nothing where every record that the job has to read next is there; else GapError, or with `accepted` the gap is passed and noted."""
     planned = last_epoch(life.checkpoint / "offsets")
+    if planned < 0 and life.former is not None:
+        _pass_to_new_life(app, job, occurrences, life.former, store, accepted=accepted)
     names = source_order(list(occurrences), len(read_epoch(life.checkpoint, planned).ends)) if planned >= 0 else list(occurrences)
     for name in dict.fromkeys(names):
         stream = app.declared.streams[name]
         if stream.options.get("connector") == "kafka":
             spec = app.spec(stream)
             topic = Admin(spec).topic()
-            known = f"topic:{life.name}:{name}"
+            known = known_topic(life.name, name)
             anew = store.noted(known) not in (None, topic.made)
             for place in (place for place, named in enumerate(names) if named == name):
                 _pass(_Source(name, place, life.checkpoint, planned), topic, job, store, anew=anew, accepted=accepted)
             store.note(known, topic.made)
+
+
+def _pass_to_new_life(app: App, job: Job, streams: Sequence[str], former: Path, store: Store, *, accepted: bool) -> None:
+    found = lost(app, streams, former, store)
+    if found and not accepted:
+        raise refused(found, job)
+    if found:
+        note(store, job.name, found)
+        log.warning("view %s begins anew without records that are gone: %s", job.name, ", ".join(map(str, found)), extra={"job": job.name})
 
 
 @dataclass(frozen=True)
@@ -83,21 +73,9 @@ def _pass(source: _Source, topic: Topic, job: Job, store: Store, *, anew: bool, 
     if not accepted:
         raise _refused(found, job)
     _rewrite(source, topic, said_by, _passed(begin, topic, found))
-    _note(store, job, found)
+    note(store, job.name, found)
     for gap in found:
         log.warning("view %s goes on without records of topic %s: %s", job.name, topic.name, gap, extra={"job": job.name})
-
-
-def gaps(stream: str, topic: Topic, begin: Mapping[str, int], *, anew: bool) -> list[Gap]:
-    """What is missing between where a job goes on, by partition, and what the topic holds."""
-    found = []
-    for number, at in ((int(number), at) for number, at in begin.items()):
-        first, end = topic.held.get(number, (0, 0))
-        if anew or number not in topic.held:
-            found.append(Gap(stream, topic.name, number, at, first, anew=True))
-        elif not first <= at <= end:
-            found.append(Gap(stream, topic.name, number, at, min(max(at, first), end)))
-    return found
 
 
 def _next_to_read(source: _Source, topic: str) -> tuple[dict[str, int], Path | None]:
@@ -151,23 +129,6 @@ def _write(path: Path, content: bytes) -> None:
     if had_sums:
         parts = (content[at : at + _SUM_BYTES] for at in range(0, len(content), _SUM_BYTES))
         sums.write_bytes(b"crc\0" + _SUM_BYTES.to_bytes(4, "big") + b"".join(zlib.crc32(part).to_bytes(4, "big") for part in parts))
-
-
-def _note(store: Store, job: Job, found: Sequence[Gap]) -> None:
-    at = datetime.now(UTC).isoformat(timespec="seconds")
-    before = json.loads(store.noted(noted_as(job.name)) or "[]")
-    store.note(noted_as(job.name), json.dumps([*before, *({**asdict(gap), "at": at} for gap in found)]))
-
-
-def passed_gaps(store: Store, job: str) -> tuple[str, ...]:
-    """The gaps that a job has passed so far, as one sentence each."""
-    found = [(each.pop("at"), Gap(**each)) for each in json.loads(store.noted(noted_as(job)) or "[]")]
-    return tuple(f"topic {gap.topic}: {gap}, passed {at}" for at, gap in found)
-
-
-def noted_as(job: str) -> str:
-    """The name of the store's note that lists the gaps that a job has passed."""
-    return f"gaps:{job}"
 
 
 def _refused(found: Sequence[Gap], job: Job) -> GapError:

@@ -102,7 +102,7 @@ class Guard:
             turn.enter_context(self.gate)
             if self.stop.is_set():
                 return None
-            run = self.open_run(self.catalog.incarnation(self.job.name, self.job.fingerprint))
+            run = self.open_run(self.catalog.incarnation(self.job.name, self.job.fingerprint, self.job.old_fingerprint))
             if self.stop.is_set():  # opening took long, or the folder was taken over meanwhile
                 return None
             query = run.start(drain=drain)

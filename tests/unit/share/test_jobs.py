@@ -21,3 +21,18 @@ def fingerprint(folder: Path, computed: str) -> str:
 def test_a_column_that_is_computed_otherwise_makes_another_job(tmp_path: Path) -> None:
     assert fingerprint(tmp_path, "timestamp_millis(ms)") == fingerprint(tmp_path, "timestamp_millis(ms)")
     assert fingerprint(tmp_path, "timestamp_millis(ms)") != fingerprint(tmp_path, "timestamp_seconds(ms)")
+
+
+def test_how_a_source_is_reached_is_not_what_it_means(tmp_path: Path) -> None:
+    """A new address keeps the job, a new topic does not; what it was known by before is still told."""
+
+    def job(servers: str, topic: str) -> tuple[str, str]:
+        options = f"connector = 'kafka', servers = '{servers}', topic = '{topic}', user = 'me', password = secret('{servers}')"
+        text = f"CREATE STREAM s (n INT) WITH ({options}); CREATE MATERIALIZED VIEW v AS SELECT n FROM s;"
+        (tmp_path / "app.sql").write_text(text, encoding="utf-8")
+        (found,) = jobs(load(tmp_path / "app.sql"))
+        return found.fingerprint, found.old_fingerprint
+
+    assert job("a", "t")[0] == job("b", "t")[0]
+    assert job("a", "t")[1] != job("b", "t")[1]
+    assert job("a", "t")[0] != job("a", "other")[0]

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from penstock.source.kafka_topic import Topic
 from penstock.spark.agreement import _check_sum
-from penstock.spark.gap import Gap, _next_to_read, _passed, _rewrite, _Source, gaps
+from penstock.spark.gap import _next_to_read, _passed, _rewrite, _Source
+from penstock.spark.missing import Gap, gaps
 
 HELD = Topic("clicks", "first", {0: (15, 40), 1: (0, 9)})
 

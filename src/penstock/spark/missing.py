@@ -1,0 +1,68 @@
+"""What a topic lacks of what a view reads or has read, and the notes of it in the results store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+
+from penstock.sink.store import Store
+from penstock.source.kafka_topic import Topic
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Offsets `start` up to but without `end` of one partition were not read and are gone; the job would go on at `end`.
+
+    `anew`: the topic is another one now. An `end` before `start`: the topic has lost its newest records, which were read.
+    """
+
+    stream: str
+    topic: str
+    partition: int
+    start: int
+    end: int
+    anew: bool = False
+
+    def __str__(self) -> str:
+        if self.anew:
+            return f"partition {self.partition} was read up to {self.start} and now begins at {self.end}"
+        if self.end < self.start:
+            return f"partition {self.partition} was read up to {self.start} and now ends at {self.end}"
+        return f"partition {self.partition} [{self.start}, {self.end})"
+
+
+def gaps(stream: str, topic: Topic, begin: Mapping[str, int], *, anew: bool) -> list[Gap]:
+    """What is missing between where a job goes on, by partition, and what the topic holds."""
+    found = []
+    for number, at in ((int(number), at) for number, at in begin.items()):
+        first, end = topic.held.get(number, (0, 0))
+        if anew or number not in topic.held:
+            found.append(Gap(stream, topic.name, number, at, first, anew=True))
+        elif not first <= at <= end:
+            found.append(Gap(stream, topic.name, number, at, min(max(at, first), end)))
+    return found
+
+
+def note(store: Store, job: str, found: Sequence[Gap]) -> None:
+    """Keep for good that a job has passed these gaps."""
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    before = json.loads(store.noted(noted_as(job)) or "[]")
+    store.note(noted_as(job), json.dumps([*before, *({**asdict(gap), "at": at} for gap in found)]))
+
+
+def passed_gaps(store: Store, job: str) -> tuple[str, ...]:
+    """The gaps that a job has passed so far, as one sentence each."""
+    found = [(each.pop("at"), Gap(**each)) for each in json.loads(store.noted(noted_as(job)) or "[]")]
+    return tuple(f"topic {gap.topic}: {gap}, passed {at}" for at, gap in found)
+
+
+def noted_as(job: str) -> str:
+    """The name of the store's note that lists the gaps that a job has passed."""
+    return f"gaps:{job}"
+
+
+def known_topic(life: str, stream: str) -> str:
+    """The name of the store's note that says which topic a life of a job has read."""
+    return f"topic:{life}:{stream}"

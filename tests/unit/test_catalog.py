@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from penstock.catalog import Catalog
+
+
+def begin(checkpoint: Path) -> None:
+    """As if the first epoch had been planned."""
+    (checkpoint / "offsets").mkdir()
+    (checkpoint / "offsets" / "0").write_text("v1")
+
+
+def test_a_life_goes_on_until_the_plan_changes_or_its_checkpoint_is_gone(tmp_path: Path) -> None:
+    catalog = Catalog(tmp_path)
+    first = catalog.incarnation("job", "a")
+    begin(first.checkpoint)
+    assert (first.fresh, first.former) == (True, None)
+    assert Catalog(tmp_path).incarnation("job", "a").name == first.name
+    changed = catalog.incarnation("job", "b")
+    assert (changed.fresh, changed.former) == (True, first.checkpoint)
+    assert catalog.incarnation("job", "b").former == first.checkpoint, "also when it is asked again"
+    begin(changed.checkpoint)
+    changed.checkpoint.rename(tmp_path / "gone")
+    assert catalog.incarnation("job", "b").name not in (first.name, changed.name)
+
+
+def test_a_change_that_is_undone_before_the_first_epoch_costs_nothing(tmp_path: Path) -> None:
+    catalog = Catalog(tmp_path)
+    first = catalog.incarnation("job", "a")
+    begin(first.checkpoint)
+    catalog.incarnation("job", "b")
+    third = catalog.incarnation("job", "c")
+    assert third.former == first.checkpoint, "the one between has never read anything"
+    life = catalog.life("job")
+    assert life is not None
+    assert (life.incarnation, life.fingerprint) == (first.name, "a")
+    assert catalog.incarnation("job", "a").name == first.name
+    begin(catalog.incarnation("job", "b").checkpoint)
+    assert catalog.incarnation("job", "a").name != first.name, "an epoch was taken: what was before is replaced"
+
+
+def test_a_catalogue_of_an_earlier_release_is_taken_over(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "catalog.db")) as connection, connection:
+        connection.execute("CREATE TABLE jobs (job TEXT PRIMARY KEY, fingerprint TEXT, incarnation TEXT, since TEXT)")
+        connection.execute("INSERT INTO jobs VALUES ('job', 'old', 'abc', '2024-05-01T00:00:00+00:00')")
+    begun = tmp_path / "checkpoints" / "job" / "abc"
+    begun.mkdir(parents=True)
+    begin(begun)
+    found = Catalog(tmp_path).incarnation("job", "new", "old")
+    assert (found.name, found.fresh) == ("abc", False)
+    assert Catalog(tmp_path).incarnation("job", "new").name == "abc", "it is known by its new name from then on"
