@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import uuid
 from dataclasses import dataclass
@@ -69,6 +70,8 @@ class Catalog:
                 name = uuid.uuid4().hex[:12]
                 former = present if present is not None and present.checkpoint.is_dir() else None
                 present = Life(name, self._checkpoint(job, name), fingerprint, datetime.now(UTC).isoformat())
+            settled = not fresh and _reached(present.checkpoint, "commits")
+            former = None if settled else former
             kept = None if former is None else json.dumps([former.incarnation, former.fingerprint, former.since])
             connection.execute(
                 "INSERT INTO jobs (job, fingerprint, incarnation, since, former) VALUES (?, ?, ?, ?, ?) ON CONFLICT (job) DO UPDATE SET"
@@ -77,6 +80,8 @@ class Catalog:
             )
         if fresh:
             present.checkpoint.mkdir(parents=True, mode=0o700)
+        if settled:
+            drop_former(present.checkpoint)
         return Incarnation(job, present.incarnation, present.checkpoint, fresh, None if former is None else former.checkpoint)
 
     def _lives(self, connection: sqlite3.Connection, job: str) -> tuple[Life | None, Life | None]:
@@ -101,5 +106,17 @@ class Catalog:
         return self._state / "checkpoints" / job / incarnation
 
 
+def drop_former(checkpoint: Path) -> None:
+    """Remove what earlier lives of the job left, state and all: this one has committed an epoch, so there is no way back to them."""
+    for other in checkpoint.parent.iterdir():
+        if other.is_dir() and other != checkpoint:
+            shutil.rmtree(other, ignore_errors=True)
+
+
 def _began(checkpoint: Path) -> bool:
-    return any(entry.name.isdigit() for entry in (checkpoint / "offsets").glob("[0-9]*"))
+    return _reached(checkpoint, "offsets")
+
+
+def _reached(checkpoint: Path, log: str) -> bool:
+    """Whether one of Spark's two logs, `offsets` and `commits`, has an epoch."""
+    return any(entry.name.isdigit() for entry in (checkpoint / log).glob("[0-9]*"))

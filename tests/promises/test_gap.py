@@ -138,6 +138,7 @@ def test_a_view_that_begins_anew_says_what_it_cannot_read_again(trial: Trial, ka
     sent(kafka, topic, range(12, 14))
     drained(trial)
     assert held(trial) == [4, 6, 8, 10, 12]
+    assert len(list((trial.state / "checkpoints" / "copied").iterdir())) == 1, "nothing is left of the lives before"
 
 
 def test_a_view_goes_on_where_it_was_when_its_broker_has_another_address(trial: Trial, kafka: str) -> None:

@@ -52,3 +52,17 @@ def test_a_catalogue_of_an_earlier_release_is_taken_over(tmp_path: Path) -> None
     found = Catalog(tmp_path).incarnation("job", "new", "old")
     assert (found.name, found.fresh) == ("abc", False)
     assert Catalog(tmp_path).incarnation("job", "new").name == "abc", "it is known by its new name from then on"
+
+
+def test_what_earlier_lives_left_goes_when_there_is_no_way_back(tmp_path: Path) -> None:
+    catalog = Catalog(tmp_path)
+    first = catalog.incarnation("job", "a")
+    begin(first.checkpoint)
+    second = catalog.incarnation("job", "b")
+    begin(second.checkpoint)
+    assert catalog.incarnation("job", "b").former == first.checkpoint
+    assert first.checkpoint.is_dir(), "the first epoch is not committed yet"
+    (second.checkpoint / "commits").mkdir()
+    (second.checkpoint / "commits" / "0").write_text("v1")
+    assert catalog.incarnation("job", "b").former is None
+    assert [path.name for path in second.checkpoint.parent.iterdir()] == [second.name]

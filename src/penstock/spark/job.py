@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.catalog import Incarnation
+from penstock.catalog import Incarnation, drop_former
 from penstock.change import Additions, Change, Epoch
 from penstock.eventtime import interval
 from penstock.plan.cut import Strategy
@@ -134,6 +134,8 @@ class JobRun:
         if self._done:
             reach("epoch.after-both")
         self._in_epoch = True
+        if number == 1:
+            drop_former(self._life.checkpoint)
         try:
             table = (frame.groupBy().count() if self._recomputes else frame).toArrow()
             if self.job.cut.watermarked:

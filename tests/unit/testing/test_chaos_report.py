@@ -7,6 +7,7 @@ from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
+from penstock.catalog import Catalog
 from penstock.testing.chaos import damage
 from penstock.testing.chaos.apps import wanted
 from penstock.testing.chaos.faults import BY_NAME
@@ -92,7 +93,7 @@ def test_own_errors_count_and_warnings_do_not() -> None:
 
 
 def checkpoint(folder: Path) -> Path:
-    life = folder / "job" / "life"
+    life = Catalog(folder).incarnation("job", "plan").checkpoint
     for name in ("offsets/0", "offsets/10", "offsets/9", "commits/9", "metadata", "state/0/1/5_ab.changelog", "state/0/0/4_aa.changelog"):
         path = life / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -113,7 +114,7 @@ def test_damage_is_one_file_settled_by_the_choice_and_can_be_undone(tmp_path: Pa
         spoilt.restore()
         ways[str(spoilt)] += 1
     assert {path: path.read_bytes() for path in life.rglob("*") if path.is_file()} == before
-    assert {text.split()[0] for text in ways} == {"offsets/10", "commits/9", "life/metadata", "1/5_ab.changelog", "offsets/9"}
+    assert {text.split()[0] for text in ways} == {"offsets/10", "commits/9", f"{life.name}/metadata", "1/5_ab.changelog", "offsets/9"}
     assert {text for text in ways if "removed" in text and "offsets" in text} == {"offsets/9 removed"}
 
 

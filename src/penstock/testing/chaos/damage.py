@@ -6,6 +6,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from penstock.catalog import Catalog
+
 KINDS = ("offsets", "commits", "metadata", "state")
 WAYS = ("cut short", "changed in one byte", "removed")
 
@@ -30,12 +32,14 @@ class Spoilt:
         return f"{self.path.parent.name}/{self.path.name}" in words and ("given up" in words or "error:" in words)
 
 
-def spoil(checkpoints: Path, choice: int) -> Spoilt | None:
+def spoil(state: Path, choice: int) -> Spoilt | None:
     """Spoil one file of one job's present checkpoint, all of it settled by `choice`; None when there is none.
 
     What every crash may leave cannot be noticed: the newest commit is never removed, nor the plan of an epoch that was not committed.
     """
-    lives = sorted(path.parent for path in checkpoints.glob("*/*/offsets"))
+    catalog = Catalog(state)
+    known = (catalog.life(job.name) for job in sorted((state / "checkpoints").glob("*")))
+    lives = [life.checkpoint for life in known if life is not None and (life.checkpoint / "offsets").is_dir()]
     if not lives:
         return None
     life = lives[choice % len(lives)]

@@ -200,7 +200,7 @@ def corrupt_checkpoint(run: Run, step: Step) -> str:
     """The run must refuse and name the file, or the file must not have mattered; then it comes back."""
     run.driver.kill()
     run.driver.sweep()
-    spoilt = damage.spoil(run.subject.state / "checkpoints", step.choice)
+    spoilt = damage.spoil(run.subject.state, step.choice)
     if spoilt is None:
         run.start()
         return "there was no checkpoint yet"

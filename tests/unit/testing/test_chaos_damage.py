@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from penstock.catalog import Catalog
+from penstock.testing.chaos.damage import spoil
+
+
+def test_only_a_checkpoint_that_is_in_use_is_spoilt(tmp_path: Path) -> None:
+    """Damage to what an earlier life left would be seen by nobody."""
+    catalog = Catalog(tmp_path)
+    for plan in ("first", "second"):
+        checkpoint = catalog.incarnation("job", plan).checkpoint
+        for log in ("offsets", "commits"):
+            (checkpoint / log).mkdir()
+            (checkpoint / log / "0").write_text("v1", encoding="utf-8")
+    present = catalog.current("job")
+    assert present is not None
+    for choice in range(40):
+        spoilt = spoil(tmp_path, choice)
+        assert spoilt is not None
+        assert present[1] in spoilt.path.parents
+        spoilt.restore()
+
+
+def test_without_a_checkpoint_there_is_nothing_to_spoil(tmp_path: Path) -> None:
+    assert spoil(tmp_path, 3) is None
