@@ -7,8 +7,8 @@ lost between planning and reading a batch is one dead letter, not a failure. Uni
 
 from __future__ import annotations
 
-import itertools
 import json
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
@@ -25,7 +25,8 @@ from penstock.source.options import option_value
 
 LINES = "penstock_lines"
 _MEGABYTE = 1024 * 1024
-_serial = itertools.count()
+_known: set[str] = set()
+_guard = threading.Lock()
 _SCHEMA = pyarrow.schema([("value", pyarrow.binary()), ("file", pyarrow.string()), ("line", pyarrow.int64())])
 
 Offset = dict[str, dict[str, str | int]]
@@ -58,12 +59,15 @@ class Tail:
 
 
 def _register(spark: SparkSession) -> str:
-    """Make the source known to this session, under a name of its own.
+    """Make the source known to this session, once, under a name of its own: a session keeps for good what was made known to it.
 
     Spark looks for a taken name in the session that is active in the thread, which need not be this one.
     """
-    name = f"{LINES}_{next(_serial)}"
-    spark.dataSource.register(type("SessionLines", (Lines,), {"name": classmethod(lambda cls: name)}))
+    name = f"{LINES}_{spark._jsparkSession.sessionUUID().replace('-', '')}"
+    with _guard:
+        if name not in _known:
+            spark.dataSource.register(type("SessionLines", (Lines,), {"name": classmethod(lambda cls: name)}))
+            _known.add(name)
     return name
 
 
