@@ -18,6 +18,7 @@ import pyarrow.parquet
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.datasource import DataSourceRegistration
 
 from penstock.decode import dead_rows, decode
 from penstock.errors import OptionFault, SourceError
@@ -25,6 +26,9 @@ from penstock.schema import Column, Schema
 from penstock.source import Limits, Source, SourceSpec, Span
 from penstock.source.open import open_source, table_frame
 from penstock.source.supplier import Supplier, Supply
+from penstock.spark.checkpoint import last_epoch
+from penstock.spark.epochlog import logged_epochs
+from penstock.spark.places import place_of
 from penstock.spark.produce import produce
 
 SCHEMA = Schema((Column("id", "bigint"), Column("Text", "string"), Column("at", "timestamp")))
@@ -230,6 +234,22 @@ def test_live_is_history(spark: SparkSession, world: World, tmp_path: Path) -> N
                 "dated 2405 days in the future: beyond max_ahead 1 day": 2,
             }
         )
+    check_places(spark, world, checkpoint)
+
+
+def check_places(spark: SparkSession, world: World, checkpoint: Path) -> None:
+    """A record's position tells which epoch took it: over the whole history the rows of each are those of its own span."""
+    logged = logged_epochs(checkpoint, last_epoch(checkpoint / "offsets"))
+    log, source = checkpoint / "sources" / "0", world.open()
+    place = place_of(world.spec.options, log, logged)
+    rows = decoded(world, source.history(spark, Span(None, logged[-1].ends[0], log))).withColumn("place", F.expr(place)).collect()
+    before = None
+    for number, epoch in enumerate(logged):
+        own = decoded(world, source.history(spark, Span(before, epoch.ends[0], log))).collect()
+        there = [Row(**{name: value for name, value in row.asDict().items() if name != "place"}) for row in rows if row["place"] == number]
+        assert bag(there) == bag(own)
+        before = epoch.ends[0]
+    assert all(row["place"] is not None for row in rows)
 
 
 def test_a_bad_value_is_found_also_in_a_column_that_nobody_reads(spark: SparkSession, tmp_path: Path) -> None:
@@ -253,6 +273,23 @@ def test_a_line_knows_its_number_in_a_log_that_is_followed(spark: SparkSession, 
     world.put([b"{broken", record(1), b"{too"])
     rows = dead_rows(decoded(world, world.open().history(spark, Span()))).collect()
     assert sorted((json.loads(row["position"])["line"], bytes(row["raw"])) for row in rows) == [(1, b"{broken"), (5, b"{too")]
+
+
+def test_a_session_is_told_of_followed_files_once(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.log").write_bytes(b'{"id": 1}\n')
+    source = open_source(spec_in(tmp_path, connector="files", path="a.log", format="json", tail="true"))
+    told: list[object] = []
+    register = DataSourceRegistration.register
+
+    def registered(self: DataSourceRegistration, kind: type) -> None:
+        told.append(kind)
+        register(self, kind)
+
+    monkeypatch.setattr(DataSourceRegistration, "register", registered)
+    sessions = [spark.newSession(), spark.newSession()]
+    for session in [*sessions, *sessions]:
+        assert source.history(session, Span()).count() == 1
+    assert len(told) == 2
 
 
 def test_csv_columns_follow_the_header(spark: SparkSession, tmp_path: Path) -> None:

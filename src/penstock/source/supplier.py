@@ -81,7 +81,13 @@ def landed(folder: Path) -> tuple[int, int]:
     files = sorted(path for path in folder.glob("*.txt") if path.stem.isdigit()) if folder.is_dir() else []
     if not files:
         return 0, 0
-    return int(files[-1].stem) + 1, int(files[-1].read_text(encoding="ascii").split()[1])
+    return int(files[-1].stem) + 1, range_of(files[-1])[1]
+
+
+def range_of(file: Path) -> tuple[int, int]:
+    """The first row number in a landed file, and the one after its last."""
+    first, end = file.read_text(encoding="ascii").split()
+    return int(first), int(end)
 
 
 def files_for(rows: int, supply: Supply) -> int:

@@ -122,11 +122,12 @@ def register_live(spark: SparkSession, app: App, plan: Node, *, watermarked: boo
             live_stream(spark, app, stream, watermarked=watermarked, closes=closes).createOrReplaceTempView(quote(name))
 
 
-def register_history(spark: SparkSession, app: App, plan: Node, spans: Mapping[str, Span], *, now: str = CLOCK) -> None:
-    """Everything that a plan reads, as of the past; a stream without a span is read whole."""
+def register_history(spark: SparkSession, app: App, plan: Node, spans: Mapping[str, Span], clocks: Mapping[str, str] | None = None) -> None:
+    """Everything that a plan reads, as of the past; a stream without a span is read whole, and judged by the clock on the wall without one."""
     names = names_read(plan)
     register_tables(spark, app, names)
     for name in names:
         stream = app.declared.streams.get(name)
         if stream is not None:
-            history(spark, app, stream, spans.get(name, Span()), now=now).createOrReplaceTempView(quote(name))
+            found = history(spark, app, stream, spans.get(name, Span()), now=(clocks or {}).get(name, CLOCK))
+            found.createOrReplaceTempView(quote(name))

@@ -33,6 +33,7 @@ from penstock.spark.epochlog import EpochLog
 from penstock.spark.frames import App
 from penstock.spark.lower import encoded, open_lower
 from penstock.spark.outbox import Outbox
+from penstock.spark.places import clock_at
 from penstock.spark.upper import Upper, evaluate, open_upper, recompute, recompute_columns
 
 log = logging.getLogger("penstock.spark")
@@ -59,6 +60,7 @@ class JobRun:
         check_ledger(job.name, incarnation.checkpoint, store.committed(job.name, incarnation.name))
         self._position = store.take_over(job.name, incarnation.name)
         self._lower = open_lower(self._spark, app, job.members[0])
+        self._timed = [name for name in dict.fromkeys(self._lower.occurrences) if app.declared.streams[name].event_time]
         self._uppers: dict[str, Upper] = {}
         schemas = self._open_views()
         self._outbox = Outbox(app, job, incarnation, store, schemas, self._position)
@@ -138,7 +140,7 @@ class JobRun:
             drop_former(self._life.checkpoint)
         try:
             table = (frame.groupBy().count() if self._recomputes else frame).toArrow()
-            if self.job.cut.watermarked:
+            if self._timed:
                 self._log.keep(number)
             self._started.wait()
             self.rows_made += self._dead.collect(self._observed_plan(), number)
@@ -189,7 +191,7 @@ class JobRun:
 
     def _recomputed(self, number: int) -> pa.Table:
         """The owner's whole result as of this epoch; made before the transaction, for it may take long."""
-        return recompute(self._desk, self._app, self.job.members[0], self._spans(number), self._clock(number))
+        return recompute(self._desk, self._app, self.job.members[0], self._spans(number), self._clocks(number))
 
     def _write(self, writer: EpochWriter, table: pa.Table, changed: bool) -> None:
         owner = self.job.members[0]
@@ -235,8 +237,15 @@ class JobRun:
         names = source_order(list(self._lower.occurrences), len(logged.ends))
         return {name: span_of(self._life.checkpoint, number, index, from_start=True) for index, name in enumerate(names)}
 
-    def _clock(self, number: int) -> str:
-        return f"timestamp_millis({read_epoch(self._life.checkpoint, number).time_ms})"
+    def _clocks(self, number: int) -> dict[str, str]:
+        """A record is judged by the clock of its own epoch; where a stream has no dead letter none was dated ahead, and any later clock will do."""
+        logged = read_epoch(self._life.checkpoint, number)
+        found = dict.fromkeys(self._timed, f"timestamp_millis({logged.time_ms})")
+        for index, name in enumerate(source_order(list(self._lower.occurrences), len(logged.ends))):
+            if name in found and self._store.dead_count(name):
+                source = self._life.checkpoint / "sources" / str(index)
+                found[name] = clock_at(self._app.declared.streams[name].options, source, self._log.upto(number))
+        return found
 
     def stop(self, timeout_s: float) -> None:
         """Let the current epoch finish, then stop; past the timeout, stop at once."""

@@ -1,45 +1,47 @@
-"""Which epoch took a record, told from its position: Spark SQL over `__position`, made from the offset log.
+"""Which epoch took a record, told from its position: Spark SQL over `__position`, made from what the offset log says.
 
 An epoch's place in the log counts from 0; what was taken by epochs that the log no longer tells has the place of the first it tells.
+However many epochs and files there are, a place is found in few steps: this is asked for every row of a history.
 """
 
 from __future__ import annotations
 
 import json
+import zlib
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 from math import isqrt
+from pathlib import Path
 
 from penstock.source.filelog import entry_of, logged_files
 from penstock.source.files import urlparse_path
+from penstock.source.follow import from_offset
+from penstock.source.supplier import range_of
 from penstock.spark.checkpoint import LoggedEpoch
-from penstock.testing.verify.consumed import Life
 
-_FILES_SEARCHED_MAX = 500  # Spark searches a map from its beginning, for every row
-
-
-def place_of(connector: str, life: Life, stream: str, logged: Sequence[LoggedEpoch]) -> str | None:
-    """An expression for the place of the record's epoch; None for a source whose positions do not tell it, or tell it only by a long search."""
-    if connector == "kafka":
-        return _kafka_place(_ends(life, stream, logged))
-    if connector == "files":
-        places = file_places(life, stream, logged)
-        found = f"element_at({_constant(places, 'map<string, int>')}, get_json_object(__position, '$.file'))"
-        return found if len(places) <= _FILES_SEARCHED_MAX else None
-    return None
+Bounds = dict[str, list[int]]
+_FILE = "get_json_object(__position, '$.file')"
+_IN_A_BUCKET = 8
 
 
-def file_places(life: Life, stream: str, logged: Sequence[LoggedEpoch]) -> dict[str, int]:
-    """By the file, as a position names it: the place of the first epoch whose end reaches the entry of the source's log that took it."""
-    reached = [-1 if (entry := entry_of(end)) is None else entry for end in _ends(life, stream, logged)]
-    source = life.source(stream, len(logged[0].ends))
-    placed = ((file.path, bisect_left(reached, file.entry)) for file in logged_files(life.checkpoint / "sources" / str(source)))
-    return {"/" + urlparse_path(path).lstrip("/"): place for path, place in placed if place < len(reached)}
+def clock_at(options: Mapping[str, object], source: Path, logged: Sequence[LoggedEpoch]) -> str:
+    """The clock by which each record was judged: that of the epoch that took it."""
+    return f"timestamp_millis({of_each([epoch.time_ms for epoch in logged], place_of(options, source, logged))})"
 
 
-def _ends(life: Life, stream: str, logged: Sequence[LoggedEpoch]) -> list[str | None]:
-    source = life.source(stream, len(logged[0].ends))
-    return [epoch.ends[source] for epoch in logged]
+def place_of(options: Mapping[str, object], source: Path, logged: Sequence[LoggedEpoch]) -> str:
+    """The place of a record's epoch among those `logged`. `options` are the stream's, `source` its folder in the checkpoint."""
+    ends = [epoch.ends[int(source.name)] for epoch in logged]
+    if str(options.get("tail", "false")).lower() == "true":
+        return _behind(_lines(ends), _FILE, _number("line") + " - 1", len(ends))
+    match options.get("connector"):
+        case "kafka":
+            return _behind(_offsets(ends), "get_json_object(__position, '$.partition')", _number("offset"), len(ends))
+        case "generator":
+            return _by_row(file_places(source, ends))
+        case _:
+            return _by_file({_named(path): place for path, place in file_places(source, ends).items()})
 
 
 def of_each(values: Sequence[int], place: str) -> str:
@@ -47,25 +49,80 @@ def of_each(values: Sequence[int], place: str) -> str:
     return f"element_at({_constant(list(values), 'array<bigint>')}, CAST(1 + {place} AS INT))"
 
 
-def _kafka_place(ends: Sequence[str | None]) -> str:
-    """How many of the logged ends of its partition a record has behind it: whole blocks first, for there may be very many."""
-    bounds: dict[str, list[int]] = {}
-    for number, end in enumerate(ends):
-        taken: dict[str, int] = {} if end is None else next(iter(json.loads(end).values()), {})
-        for partition in {*bounds, *taken}:
-            before = bounds.setdefault(partition, [0] * number)
-            before.append(int(taken.get(partition, before[-1] if before else 0)))
-    block = max(1, isqrt(len(ends)))
-    partition, offset = "get_json_object(__position, '$.partition')", "CAST(get_json_object(__position, '$.offset') AS BIGINT)"
-    ends_of = f"element_at({_constant(bounds, 'map<string, array<bigint>>')}, {partition})"
+def file_places(source: Path, ends: Sequence[str | None]) -> dict[str, int]:
+    """By the file, as Spark's log has it: the place of the first epoch whose end reaches the entry of the log that took it."""
+    reached = [-1 if (entry := entry_of(end)) is None else entry for end in ends]
+    placed = ((file.path, bisect_left(reached, file.entry)) for file in logged_files(source))
+    return {path: place for path, place in placed if place < len(reached)}
+
+
+def _named(path: str) -> str:
+    """A file as a position names it."""
+    return "/" + urlparse_path(path).lstrip("/")
+
+
+def _by_file(places: Mapping[str, int]) -> str:
+    """Spark searches a map from its beginning, for every row: so there are many small ones, chosen by a checksum of the name."""
+    buckets: list[dict[str, int]] = [{} for _ in range(1 + len(places) // _IN_A_BUCKET)]
+    for file, place in places.items():
+        buckets[zlib.crc32(file.encode()) % len(buckets)][file] = place
+    chosen = f"element_at({_constant(buckets, 'array<map<string, int>>')}, CAST(1 + crc32(encode({_FILE}, 'UTF-8')) % {len(buckets)} AS INT))"
+    return f"element_at({chosen}, {_FILE})"
+
+
+def _by_row(places: Mapping[str, int]) -> str:
+    """Generated rows are numbered through all files; files of the same epoch that follow each other are one range."""
+    files = ((Path(_named(path)), place) for path, place in places.items())
+    ranges = sorted((*range_of(file), place) for file, place in files if file.exists())  # of one that is gone history will tell
+    runs = [(place, [end for _, end, _ in run][-1]) for place, run in groupby(ranges, key=lambda each: each[2])]
+    if not runs:
+        return "0"
+    found = _behind({"": [end for _, end in runs]}, "''", _number("row"), len(runs))
+    return of_each([place for place, _ in runs], found)
+
+
+def _offsets(ends: Sequence[str | None]) -> Bounds:
+    """Where each epoch ended, by partition."""
+    return _growing([{} if end is None else next(iter(json.loads(end).values()), {}) for end in ends])
+
+
+def _lines(ends: Sequence[str | None]) -> Bounds:
+    """How many lines of each file every epoch had read, by the name that the file has in the end.
+
+    Of a file that was written anew only its last turn can still be read.
+    """
+    marks = [{} if end is None else from_offset(json.loads(end)) for end in ends]
+    last = marks[-1]
+    read = [{last[inode].file: mark.lines for inode, mark in epoch.items() if inode in last and mark.turn == last[inode].turn} for epoch in marks]
+    return _growing(read)
+
+
+def _growing(ends: Sequence[Mapping[str, int]]) -> Bounds:
+    """One list for each key, an end for every epoch; where an epoch does not tell one it is that of the epoch before."""
+    bounds: Bounds = {}
+    for number, taken in enumerate(ends):
+        for key in {*bounds, *taken}:
+            before = bounds.setdefault(key, [0] * number)
+            before.append(int(taken.get(key, before[-1] if before else 0)))
+    return bounds
+
+
+def _number(name: str) -> str:
+    return f"CAST(get_json_object(__position, '$.{name}') AS BIGINT)"
+
+
+def _behind(bounds: Bounds, key: str, at: str, count: int) -> str:
+    """How many of the ends of its key a record has behind it: whole blocks first, for there may be very many."""
+    block = max(1, isqrt(count))
+    ends_of = f"element_at({_constant(bounds, 'map<string, array<bigint>>')}, {key})"
     last_of = {name: found[block - 1 :: block] for name, found in bounds.items()}
-    blocks = _behind(f"element_at({_constant(last_of, 'map<string, array<bigint>>')}, {partition})", offset)
-    rest = _behind(f"slice({ends_of}, 1 + {block} * {blocks}, {block})", offset)
-    return f"least({block} * {blocks} + {rest}, {len(ends) - 1})"
+    blocks = _at_most(f"element_at({_constant(last_of, 'map<string, array<bigint>>')}, {key})", at)
+    rest = _at_most(f"slice({ends_of}, 1 + {block} * {blocks}, {block})", at)
+    return f"least({block} * {blocks} + {rest}, {count - 1})"
 
 
-def _behind(ends: str, offset: str) -> str:
-    return f"size(filter({ends}, __e -> __e <= {offset}))"
+def _at_most(ends: str, at: str) -> str:
+    return f"size(filter({ends}, __e -> __e <= {at}))"
 
 
 def _constant(value: object, kind: str) -> str:

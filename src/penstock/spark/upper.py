@@ -61,9 +61,9 @@ def evaluate(desk: SparkSession, upper: Upper, kept: Sequence[str]) -> pa.Table:
     return _answer(plan_frame(desk, upper.plan), upper.member, upper.local)
 
 
-def recompute(desk: SparkSession, app: App, member: Member, spans: Mapping[str, Span], now: str) -> pa.Table:
-    """The whole plan over exactly the part of each stream's history that `spans` give."""
-    register_history(desk, app, member.cut.lower, spans, now=now)
+def recompute(desk: SparkSession, app: App, member: Member, spans: Mapping[str, Span], clocks: Mapping[str, str]) -> pa.Table:
+    """The whole plan over exactly the part of each stream's history that `spans` give, judged by `clocks` as it was when it came."""
+    register_history(desk, app, member.cut.lower, spans, clocks)
     return _answer(plan_frame(desk, member.cut.lower), member, {})
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from penstock.spark.epochlog import NAME, EpochLog, kept_epochs
+from penstock.spark.epochlog import NAME, EpochLog, kept_epochs, logged_epochs
 
 
 def planned(checkpoint: Path, epoch: int) -> None:
@@ -46,3 +46,20 @@ def test_a_log_that_is_too_long_loses_its_older_half(tmp_path: Path) -> None:
 
 def test_nothing_is_kept_where_nothing_ran(tmp_path: Path) -> None:
     assert kept_epochs(tmp_path) == {}
+
+
+def test_the_past_is_read_once_and_then_added_to(tmp_path: Path) -> None:
+    for epoch in range(3):
+        planned(tmp_path, epoch)
+        EpochLog(tmp_path).keep(epoch)
+    (tmp_path / "offsets" / "0").unlink()
+    log = EpochLog(tmp_path)
+    planned(tmp_path, 3)
+    log.keep(3)
+    assert [epoch.epoch for epoch in log.upto(3)] == [0, 1, 2, 3]
+    (tmp_path / NAME).unlink()
+    for epoch in (3, 4):  # an epoch may run again
+        planned(tmp_path, epoch)
+        log.keep(epoch)
+    assert [epoch.epoch for epoch in log.upto(4)] == [0, 1, 2, 3, 4]
+    assert [epoch.epoch for epoch in logged_epochs(tmp_path, 4)] == [1, 2, 3, 4], "as far back as there is no gap"

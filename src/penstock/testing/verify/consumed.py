@@ -14,8 +14,8 @@ from penstock.plan.declare import Declared
 from penstock.plan.nodes import Scan, walk
 from penstock.share.jobs import Job
 from penstock.source import Span
-from penstock.spark.checkpoint import LoggedEpoch, last_epoch, read_epoch, source_order
-from penstock.spark.epochlog import kept_epochs
+from penstock.spark.checkpoint import LoggedEpoch, last_epoch, source_order
+from penstock.spark.epochlog import logged_epochs
 
 _NEVER_RAN = "run the app first: `penstock run APP --drain`"
 
@@ -39,23 +39,18 @@ class Life:
         """The place of a stream among the sources of the offset log."""
         return source_order(list(self.occurrences), sources).index(stream)
 
-    def span(self, stream: str, end: LoggedEpoch, after: LoggedEpoch | None = None) -> Span:
-        """What was taken of a stream by the epochs later than `after` up to `end`."""
-        source = self.source(stream, len(end.ends))
-        return Span(None if after is None else after.ends[source], end.ends[source], self.checkpoint / "sources" / str(source))
+    def span(self, stream: str, end: LoggedEpoch) -> Span:
+        """What was taken of a stream by the epochs up to `end`."""
+        log = self.folder(stream, end)
+        return Span(None, end.ends[int(log.name)], log)
+
+    def folder(self, stream: str, end: LoggedEpoch) -> Path:
+        """The folder of a stream's source in the checkpoint."""
+        return self.checkpoint / "sources" / str(self.source(stream, len(end.ends)))
 
     def logged(self, epoch: int) -> list[LoggedEpoch]:
         """What the epochs up to `epoch` took, as far back as it is kept without a gap."""
-        kept = kept_epochs(self.checkpoint)
-        found = [self._entry(epoch, kept) or read_epoch(self.checkpoint, epoch)]
-        while found[-1].epoch > 0 and (before := self._entry(found[-1].epoch - 1, kept)) is not None:
-            found.append(before)
-        return found[::-1]
-
-    def _entry(self, epoch: int, kept: Mapping[int, LoggedEpoch]) -> LoggedEpoch | None:
-        if (self.checkpoint / "offsets" / str(epoch)).exists():
-            return read_epoch(self.checkpoint, epoch)
-        return kept.get(epoch)
+        return logged_epochs(self.checkpoint, epoch)
 
 
 def life_of(job: Job, declared: Declared, state: Path) -> Life:
