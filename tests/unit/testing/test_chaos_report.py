@@ -12,7 +12,7 @@ from penstock.testing.chaos import damage
 from penstock.testing.chaos.apps import wanted
 from penstock.testing.chaos.faults import BY_NAME
 from penstock.testing.chaos.feeder import Fed, Feeder, Files, order, payment
-from penstock.testing.chaos.logs import known_by, unexplained
+from penstock.testing.chaos.logs import AtWork, unexplained
 from penstock.testing.chaos.report import BEGIN, END, Injected, Outcome, keep, kept, markdown, p95, publish, table
 
 
@@ -68,28 +68,61 @@ def test_percentiles_of_few_figures_are_the_largest() -> None:
     assert p95([]) == 0.0
 
 
+def moment(second: int) -> float:
+    return datetime(2026, 11, 16, 2, 32, second, tzinfo=UTC).timestamp()
+
+
+def at_work(fault: str, since: int = 0, until: int = 59) -> list[AtWork]:
+    return [AtWork(BY_NAME[fault], moment(since), moment(until))]
+
+
+LAST = moment(59) + 300
+FAILED = [
+    "2026-11-16T02:32:42.511Z ERROR MicroBatchExecution: Query failed",
+    "org.apache.spark.SparkException: it failed",
+    "\tat org.apache.spark.Some.method",
+    "Caused by: py4j.Py4JException: Error while sending a command.",
+]
+HEADLINE = " / ".join([FAILED[0], FAILED[1], FAILED[3]])
+
+
 def test_a_known_exception_passes_and_an_unknown_one_does_not() -> None:
-    lines = [
-        "2026-11-16T02:32:42.511Z ERROR MicroBatchExecution: Query failed",
-        "org.apache.spark.SparkException: it failed",
-        "\tat org.apache.spark.Some.method",
-        "Caused by: py4j.Py4JException: Error while sending a command.",
-    ]
-    assert unexplained(lines, known_by([BY_NAME["kill-driver"]]), {}) == []
-    assert unexplained(lines, known_by([BY_NAME["duplicates"]]), {}) == [" / ".join([lines[0], lines[1], lines[3]])]
+    assert unexplained(FAILED, at_work("kill-driver"), {}, LAST) == []
+    assert unexplained(FAILED, at_work("duplicates"), {}, LAST) == [HEADLINE]
     other = "2026-11-16T02:32:43.511Z ERROR Executor: java.lang.NullPointerException: x"
-    assert unexplained([*lines, other], known_by([BY_NAME["kill-driver"]]), {}) == [other]
+    assert unexplained([*FAILED, other], at_work("kill-driver"), {}, LAST) == [other]
+
+
+def test_a_fault_explains_only_what_was_logged_in_its_time() -> None:
+    """Until a minute after all views went on."""
+    assert unexplained(FAILED, at_work("kill-driver", since=43), {}, LAST) == [HEADLINE]
+    late = [FAILED[0].replace("02:32", "02:33"), *FAILED[1:]]
+    assert unexplained(late, at_work("kill-driver", until=50), {}, LAST) == []
+    assert len(unexplained(late, at_work("kill-driver", until=30), {}, LAST)) == 1
+
+
+def test_what_does_not_say_when_lies_between_what_does() -> None:
+    said = "error: Spark's JVM has ended: it was killed"
+    lines = ["02:32:10 warning spark: began", said, "02:32:20 warning spark: goes on"]
+    assert unexplained(lines, at_work("kill-jvm", since=15, until=16), {}, LAST) == []
+    assert unexplained(lines, at_work("kill-jvm", since=25), {}, LAST) == [said]
+    assert unexplained(lines[:2], at_work("kill-jvm", since=25), {}, LAST) == [], "to the end of the log"
+    assert unexplained([said], at_work("kill-jvm", since=25), {}, moment(20)) == [said]
+
+
+def test_a_mistake_of_ours_is_no_consequence_of_a_killed_jvm() -> None:
+    wrong = ["internal error: KeyError: 'x'", "02:32:20 error spark copy: Spark could not plan it"]
+    assert unexplained(wrong, at_work("kill-jvm"), {}, LAST) == wrong
 
 
 def test_what_the_jvm_of_a_killed_driver_says_on_its_way_out_is_explained() -> None:
     lines = [f"2026-11-16T02:32:{second}.500Z ERROR [{driver}] Executor: Pool not open" for second, driver in ((10, 7), (40, 7), (40, 8))]
-    killed = {7: datetime(2026, 11, 16, 2, 32, 41, tzinfo=UTC).timestamp()}
-    assert unexplained(lines, known_by([]), killed) == [lines[0], lines[2]]
+    assert unexplained(lines, [], {7: moment(41)}, LAST) == [lines[0], lines[2]]
 
 
 def test_own_errors_count_and_warnings_do_not() -> None:
     told = [json.dumps({"level": level, "message": "job x is given up: why"}) for level in ("WARNING", "ERROR")]
-    assert unexplained(told, known_by([]), {}) == ["job x is given up: why"]
+    assert unexplained(told, [], {}, LAST) == ["job x is given up: why"]
 
 
 def checkpoint(folder: Path) -> Path:

@@ -22,6 +22,7 @@ class Driver:
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
         self.log = log
         self.began = time.monotonic()
+        self.started = time.time()
         self._below: list[int] = []
         self._ended: float | None = None
         with log.open("ab") as out:

@@ -26,11 +26,10 @@ NEEDS: Mapping[str, str] = {
 
 _KAFKA_AWAY = (
     r"KafkaError|KafkaException|kafka at |Kafka does not answer|cannot write to topic|org\.apache\.kafka|Connection to node|Disconnect",
-    r"TimeoutException|_TRANSPORT|_TIMED_OUT|broker|Broker|Failed to get|UnknownTopicOrPartition|NetworkClient|coordinator|Transaction|transaction",
+    r"TimeoutException|_TRANSPORT|_TIMED_OUT|Kafka broker|Broker transport|brokers? (?:are )?down|UnknownTopicOrPartition|NetworkClient",
+    r"[Cc]oordinator (?:load|not|un)|TransactionalId|transactional id|ProducerFenced|InvalidProducerEpoch|INVALID_TXN|INVALID_PRODUCER",
 )
-_POSTGRES_AWAY = (
-    r"Postgres at |psycopg|server closed the connection|terminating connection|consuming input failed|using the results store|SinkError",
-)
+_POSTGRES_AWAY = (r"Postgres at |psycopg|server closed the connection|terminating connection|consuming input failed|using the results store",)
 _DRIVER_GONE = (
     r"Py4JNetwork|Py4JException|Py4JError|Answer from Java side is empty|Error while sending|SocketException|Connection refused|ConnectionReset",
     # A JVM that ends by itself while tasks still run takes their files and blocks away.
@@ -39,7 +38,7 @@ _DRIVER_GONE = (
 _FENCED = (
     r"another driver has taken over|was taken over|FencedError|[Cc]oncurrent|CONCURRENT_STREAM_LOG_UPDATE|fenced|FENCED|Multiple streaming jobs",
 )
-_DISK = (r"No space left|ENOSPC|database or disk is full|disk I/O error|cannot be written|cannot write|IOException|OSError|unable to open database",)
+_DISK = (r"No space left|ENOSPC|database or disk is full|disk I/O error|cannot be written|cannot write|unable to open database",)
 _DAMAGED = (r"[Cc]hecksum|cannot be read|EOFException|Malformed|corrupt|CORRUPT|Incomplete log file|does not exist|FileNotFound|the store has epoch",)
 _DAMAGED_STATE = (
     r"CANNOT_LOAD_STATE_STORE|CANNOT_READ|StateStore|RocksDB|state store|Failed to read|ZipException|CheckpointFile|is damaged|is missing",
@@ -51,7 +50,7 @@ _CLUSTER = (
 
 @dataclass(frozen=True)
 class Fault:
-    """One kind of fault; `known` are patterns of what it may leave in the logs, everything else there fails the run."""
+    """One kind of fault; `known` are patterns of what it may leave in the logs while it is at work, everything else there fails the run."""
 
     name: str
     words: str
@@ -70,7 +69,7 @@ def _at(point: str, words: str) -> Fault:
 
 FAULTS: tuple[Fault, ...] = (
     Fault("kill-driver", "kill -9 of the driver's Python process", (), _DRIVER_GONE),
-    Fault("kill-jvm", "kill -9 of the driver's JVM", (), (*_DRIVER_GONE, r"Spark|internal error|JVM")),
+    Fault("kill-jvm", "kill -9 of the driver's JVM", (), (*_DRIVER_GONE, r"Spark's JVM has ended")),
     Fault("kill-python-worker", "kill -9 of a Python worker", ("python-worker",), (r"Python worker|PythonException|Lost task",)),
     Fault("kill-executor", "kill -9 of an executor of a cluster", ("cluster",), _CLUSTER),
     Fault("kill-worker", "kill -9 of a worker of a cluster with its executors; another joins", ("cluster",), _CLUSTER),

@@ -1,11 +1,13 @@
-"""What the logs of a run may hold: an exception that no fault of the run explains fails the run."""
+"""What the logs of a run may hold: an exception that no fault explains which was at work just then fails the run."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 
 from penstock.testing.chaos.faults import Fault
@@ -17,6 +19,7 @@ ALWAYS = (
     r"Unable to load native-hadoop|NativeCodeLoader|RejectedExecutionException|rejected from .*(?:Shutting down|Terminated)|in statusUpdate",
     r"IllegalStateException: Pool not open",  # the Kafka connector's pool of consumers closes as the JVM ends, under a task that still asks
 )
+_USUAL = re.compile("|".join(ALWAYS))
 _HEADLINE = re.compile(
     r"^(?:Caused by: |Exception in thread \"[^\"]*\" )?[\w.$]*(?:Exception|Error)\b[:\s]"
     r"|^\S+ ERROR |^[\d:]+ error |^error: |internal error"
@@ -24,8 +27,29 @@ _HEADLINE = re.compile(
 _BEGINS = re.compile(r"\{|\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d |error: |internal error")
 # What Spark says for the driver whose number stands in brackets.
 _OF_DRIVER = re.compile(r"^(\S+Z) \w+ \[(\d+)\] ")
+_CLOCK = re.compile(r"(\d\d):(\d\d):(\d\d) ")
 _SEEN_LATE_S = 3.0  # a death is noticed a little later than it happens
+_AFTERMATH_S = 60.0  # clients find out, and tasks end, some time after all views went on
 _SHOWN = 10
+
+
+@dataclass(frozen=True)
+class AtWork:
+    """A fault from its injection until all views went on, in seconds since 1970: it explains what was logged then and shortly after."""
+
+    fault: Fault
+    since: float
+    until: float
+
+    @cached_property
+    def _known(self) -> re.Pattern[str] | None:
+        return re.compile("|".join(self.fault.known)) if self.fault.known else None
+
+    def explains(self, texts: Sequence[str], moment: tuple[float, float]) -> bool:
+        """Whether one of the lines of a record is what this fault may leave, and was written in its time."""
+        if self._known is None or moment[1] < self.since or moment[0] > self.until + _AFTERMATH_S:
+            return False
+        return any(map(self._known.search, texts))
 
 
 class Logs:
@@ -35,40 +59,65 @@ class Logs:
         self._state, self._drivers = state, drivers
         self._from = {path: path.stat().st_size for path in self._kept()}
 
-    def unknown(self, faults: Iterable[Fault], killed: Mapping[int, float]) -> list[str]:
+    def unknown(self, faults: Sequence[AtWork], killed: Mapping[int, float]) -> list[str]:
         """Lines that tell of a failure which none of the `faults` explains; the first few of each.
 
         `killed` says when which driver was killed: what its JVM said after that, on its way out, needs no other explanation.
         """
-        known = known_by(faults)
         found: list[str] = []
         for path in [*self._kept(), *sorted(self._drivers.glob("*.log"))]:
             with path.open("rb") as file:
                 file.seek(self._from.get(path, 0))
                 text = file.read().decode("utf-8", "replace")
-            found += [f"{path.name}: {line}" for line in unexplained(text.splitlines(), known, killed)]
+            found += [f"{path.name}: {line}" for line in unexplained(text.splitlines(), faults, killed, path.stat().st_mtime)]
         return found[:_SHOWN]
 
     def _kept(self) -> list[Path]:
         return sorted((self._state / "logs").glob("*.log*"))
 
 
-def known_by(faults: Iterable[Fault]) -> re.Pattern[str]:
-    """One pattern for all that these faults may leave."""
-    return re.compile("|".join([*ALWAYS, *(pattern for fault in faults for pattern in fault.known)]))
+def unexplained(lines: Sequence[str], faults: Sequence[AtWork], killed: Mapping[int, float], last: float) -> list[str]:
+    """The headlines of failures that no fault explains. A record is one with all that follows it: a known cause explains it.
 
-
-def unexplained(lines: Sequence[str], known: re.Pattern[str], killed: Mapping[int, float]) -> list[str]:
-    """The headlines of failures that `known` does not match. A record is one with all that follows it: a known cause explains it."""
+    `last` is when the log was last written to.
+    """
     found: list[str] = []
-    for record in _records(lines):
-        if _of_an_orphan(record[0], killed):
-            continue
+    records = _records(lines)
+    for record, moment in zip(records, _moments([record[0] for record in records], last), strict=True):
         said = [text for line in record if (text := _said(line)) is not None]
-        if said and not any(known.search(text) for text in [*said, *(line for line in record if line[:1].strip())]):
+        if not said or _of_an_orphan(record[0], killed):
+            continue
+        texts = [*said, *(line for line in record if line[:1].strip())]
+        if not any(map(_USUAL.search, texts)) and not any(fault.explains(texts, moment) for fault in faults):
             more = [line for line in record[1:] if line[:1].strip()]
             found.append(" / ".join(text[:200] for text in [said[0], *more[:2]] if text))
     return list(dict.fromkeys(found))
+
+
+def _moments(heads: Sequence[str], last: float) -> list[tuple[float, float]]:
+    """When each record was written: where it does not say so, between the one before that does and the one after."""
+    told = [_time_of(head, last) for head in heads]
+    before, after, found = 0.0, last, list[tuple[float, float]]()
+    later = [after := time if time is not None else after for time in reversed(told)][::-1]
+    for time, next_told in zip(told, later, strict=True):
+        before = time if time is not None else before
+        found.append((before, next_told))
+    return found
+
+
+def _time_of(head: str, last: float) -> float | None:
+    """Seconds since 1970; a clock without its day is of the day on which the log was last written to, or of the one before."""
+    if head.startswith("{"):
+        head = next(iter(re.findall(r'"time": "([^"]+)"', head)), "")
+    try:
+        return datetime.fromisoformat(head.split(maxsplit=1)[0]).replace(tzinfo=UTC).timestamp()
+    except (ValueError, IndexError):
+        clock = _CLOCK.match(head)
+    if clock is None:
+        return None
+    day = datetime.fromtimestamp(last, UTC)
+    found = day.replace(hour=int(clock[1]), minute=int(clock[2]), second=int(clock[3]), microsecond=0)
+    return (found if found <= day else found - timedelta(days=1)).timestamp()
 
 
 def _of_an_orphan(line: str, killed: Mapping[int, float]) -> bool:

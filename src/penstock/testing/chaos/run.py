@@ -20,7 +20,7 @@ from penstock.testing.chaos.driver import Driver
 from penstock.testing.chaos.feeder import Feeder
 from penstock.testing.chaos.follow import canonical
 from penstock.testing.chaos.inject import NotSurvived, arming, injection
-from penstock.testing.chaos.logs import Logs
+from penstock.testing.chaos.logs import AtWork, Logs
 from penstock.testing.chaos.parts import Parts
 from penstock.testing.chaos.plan import Step
 from penstock.testing.chaos.report import Injected, Outcome
@@ -50,6 +50,7 @@ class Run:
     newest_worker: int = 1
     own_pid: int = field(default_factory=os.getpid)
     _drivers: list[Driver] = field(default_factory=list)
+    _at_work: list[AtWork] = field(default_factory=list)
     _healed: tuple[float, Mapping[str, int]] = (0.0, {})
 
     driver: Driver = field(init=False)
@@ -131,12 +132,14 @@ class Run:
             time.sleep(step.calm_s)
         self.next_point = following if following is not None and following.fault.point else None
         note = failure = ""
+        since = self.driver.started if self.armed == step else time.time()  # one that is armed may be dead by now
         self.healed()
         try:
             note = injection(step)(self, step)
         except NotSurvived as error:
             failure = str(error)
         recovered = self._recovery()
+        self._at_work.append(AtWork(step.fault, since, time.time()))
         for driver in self._drivers[:-1]:
             if driver is not self.driver and driver.code is not None:
                 driver.sweep()
@@ -164,7 +167,7 @@ class Run:
         """Whether a driver that is to die soon has done anything, or has died where it was to."""
         return self.driver.code == -signal.SIGKILL or any(self.reader.store.epochs.get(job, -1) > epoch for job, epoch in mark.items())
 
-    def conclude(self, outcome: Outcome, logs: Logs, steps: Sequence[Step]) -> None:
+    def conclude(self, outcome: Outcome, logs: Logs) -> None:
         """Let it catch up, stop it, and judge: the known results, the reader, `verify`, the logs."""
         if self.feeder is not None:
             self.feeder.close()
@@ -181,7 +184,7 @@ class Run:
         outcome.looks = self.reader.looks
         self._verify(outcome)
         killed = {driver.pid: at for driver in self._drivers if (at := driver.killed_at) is not None}
-        outcome.unknown = logs.unknown((step.fault for step in steps), killed)
+        outcome.unknown = logs.unknown(self._at_work, killed)
 
     def _catch_up(self, outcome: Outcome) -> None:
         """Take what still waits at the sources: only a run that has drained tells whether anything is missing."""

@@ -83,7 +83,7 @@ def _run(opened: Opened, seed: int, asked: list[Fault], minutes: float | None, f
     run = Run(subject, opened.parts, follower, folder, feeder, say, jobs)
     try:
         run.go(steps, outcome)
-        run.conclude(outcome, logs, steps)
+        run.conclude(outcome, logs)
     finally:
         run.close()
     for failure in outcome.failures:
