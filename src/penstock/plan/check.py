@@ -172,9 +172,7 @@ def _view(view: View, declared: Declared, names: Names, trigger: str) -> Iterato
 
 
 def _forbidden(view: View) -> Iterator[Finding]:
-    """The SQL front end has looked already; expressions of the Python face come here as they are."""
-    if view.text:
-        return
+    """What Spark is given, not what was written: the front end has looked at its own text, but this one is printed anew."""
     try:
         forbid(sql(view.query), view.where)
     except UserError as error:

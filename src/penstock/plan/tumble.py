@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from penstock.errors import PlanFault
+from penstock.errors import PlanFault, TypeFault
+from penstock.eventtime import format_interval, interval
 from penstock.plan.columns import column_refs
 from penstock.plan.nodes import Item, Node, Project
 from penstock.plan.passage import Passage
@@ -118,7 +119,8 @@ def _arguments(passage: Passage, low: int, close: int, names: tuple[str, ...]) -
 
 def _spark_text(passage: Passage, word: str, given: dict[str, tuple[int, int]]) -> str:
     low, high = given["timecol"]
-    time = passage.slice(low + 2, high - 1) if passage.word(low, high, "descriptor") else passage.slice(low, high)
+    described = passage.word(low, high, "descriptor") and passage.is_op(low + 1, high, "(") and passage.close(low + 1, high) == high - 1
+    time = passage.slice(low + 2, high - 1) if described else passage.slice(low, high)
     if word == "session":
         return f"session_window({time}, {_duration(passage, *given['gap'])})"
     durations = [_duration(passage, *given["size"])]
@@ -130,9 +132,12 @@ def _spark_text(passage: Passage, word: str, given: dict[str, tuple[int, int]]) 
 
 
 def _duration(passage: Passage, low: int, high: int) -> str:
-    words = [token.value for token in passage.tokens[low:high]]
-    if len(words) == 1 and passage.tokens[low].kind == "string":
-        return f"'{words[0]}'"
-    if not passage.word(low, high, "interval") or not all(token.kind in ("string", "number", "word") for token in passage.tokens[low:high]):
-        raise passage.fault("this is not a duration", low, high, "write INTERVAL '10' MINUTES")
-    return f"'{' '.join(words[1:])}'"
+    """The duration as Spark's own words: what the user wrote is read and printed anew, so that no text of a string becomes SQL."""
+    found = passage.tokens[low:high]
+    text = found[0].value if len(found) == 1 and found[0].kind == "string" else ""
+    if found[0].is_word("interval"):
+        text = " ".join(f"'{token.value}'" if token.kind == "string" else token.text for token in found)
+    try:
+        return f"'{format_interval(interval(text))}'"
+    except TypeFault as fault:
+        raise passage.fault("this is not a duration", low, high, fault.hint or "write INTERVAL '10' MINUTES") from None

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from penstock.decode import CLOCK, dead_rows, decode
 from penstock.errors import OptionFault
 from penstock.plan.declare import Declared, Secret, Stream, Table
+from penstock.plan.forbid import forbid
 from penstock.plan.nodes import Node, names_read
 from penstock.plan.text import sql
 from penstock.schema import quote
@@ -52,8 +53,10 @@ def _text(value: object) -> str:
 
 
 def plan_frame(spark: SparkSession, plan: Node) -> DataFrame:
-    """The plan over the names registered in this session."""
-    return spark.sql(sql(plan))
+    """The plan over the names registered in this session; the last lock, for here every query becomes Spark's."""
+    text = sql(plan)
+    forbid(text)
+    return spark.sql(text)
 
 
 def live_stream(spark: SparkSession, app: App, stream: Stream, *, watermarked: bool, closes: bool) -> DataFrame:

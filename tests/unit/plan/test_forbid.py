@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from penstock.errors import ForbiddenFault, UserError, Where
 from penstock.plan.forbid import forbid
+from penstock.plan.nodes import Item, Project, Scan
 from penstock.plan.select import parse_select
 from penstock.plan.statements import parse
+from penstock.spark.frames import plan_frame
 
 WAYS_OUT = [
     "SELECT TRANSFORM(a) USING 'cat' FROM t",
@@ -133,6 +137,23 @@ def test_a_view_is_no_way_around(text: str) -> None:
 )
 def test_what_only_looks_alike_is_allowed(text: str) -> None:
     parse_select(text)
+
+
+@pytest.mark.parametrize("call", ["TUMBLE", "HOP", "SESSION"])
+@pytest.mark.parametrize("escape", ["1 hour') , reflect('a','b", "1 hour' || reflect('a', 'b') || '", "1 hour\\\\", "1 hour', '1 minute"])
+def test_a_duration_is_no_way_out_of_its_quotes(call: str, escape: str) -> None:
+    for duration in (f'"{escape}"', f'INTERVAL "{escape}"', f'INTERVAL "{escape}" MINUTE'):
+        with pytest.raises(UserError):
+            parse_select(f"SELECT * FROM {call}(TABLE pay, DESCRIPTOR(at), {duration}{', INTERVAL 1 HOUR' * (call == 'HOP')})")
+
+
+def test_a_plan_is_looked_at_once_more_on_its_way_to_spark() -> None:
+    given: list[str] = []
+    session = SimpleNamespace(sql=given.append)
+    plan_frame(session, Project(Scan("t"), (Item("upper(a)", "a"),)))  # type: ignore[arg-type]
+    with pytest.raises(ForbiddenFault):
+        plan_frame(session, Project(Scan("t"), (Item("reflect('a', 'b')", "a"),)))  # type: ignore[arg-type]
+    assert len(given) == 1
 
 
 def test_an_expression_can_be_asked_about() -> None:

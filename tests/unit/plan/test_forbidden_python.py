@@ -9,7 +9,8 @@ import pytest
 import penstock as ps
 from penstock.errors import ForbiddenFault
 from penstock.plan.check import check, raise_first
-from penstock.plan.declare import Declared
+from penstock.plan.declare import Declared, View
+from penstock.plan.nodes import Item, Project, Scan
 
 
 def accept(*given: object) -> None:
@@ -31,6 +32,12 @@ def test_an_expression_of_the_python_face_cannot_call_java(text: str) -> None:
     app.view("out", payments(app).select(x=text))  # type: ignore[attr-defined]
     with pytest.raises(ForbiddenFault):
         verdict(app)
+
+
+def test_a_view_is_judged_by_the_query_that_spark_gets_whatever_its_text_says() -> None:
+    forged = View("out", Project(Scan("t"), (Item("reflect('a', 'b')", "x"),)), text="SELECT x FROM t")
+    with pytest.raises(ForbiddenFault):
+        raise_first([finding for finding in check(Declared("app", Path(), {"out": forged}), accept, accept) if finding.code != "NameFault"])
 
 
 def test_a_generated_column_cannot_call_java() -> None:

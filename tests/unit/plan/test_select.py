@@ -130,7 +130,7 @@ def test_an_opaque_part_takes_its_with_entries_along() -> None:
     assert opaque.sql.startswith("WITH `c` AS (SELECT a")
 
 
-FLINK = "window(at, '10 MINUTES')"
+FLINK = "window(at, '10 minutes')"
 
 
 @pytest.mark.parametrize(
@@ -139,9 +139,11 @@ FLINK = "window(at, '10 MINUTES')"
         ("TABLE(TUMBLE(TABLE t, DESCRIPTOR(at), INTERVAL '10' MINUTES))", FLINK),
         ("TUMBLE(TABLE t, DESCRIPTOR(at), INTERVAL '10' MINUTES)", FLINK),
         ("TUMBLE(t, at, INTERVAL '10 MINUTES')", FLINK),
+        ("TUMBLE(t, at, '600 seconds')", FLINK),
+        ('TUMBLE(t, at, INTERVAL "10" MINUTES)', FLINK),
         ("TUMBLE(DATA => TABLE t, TIMECOL => DESCRIPTOR(at), SIZE => INTERVAL 10 MINUTES)", FLINK),
-        ("HOP(TABLE t, DESCRIPTOR(at), INTERVAL '5' MINUTES, INTERVAL '10' MINUTES)", "window(at, '10 MINUTES', '5 MINUTES')"),
-        ("TUMBLE(TABLE t, DESCRIPTOR(at), INTERVAL '10' MINUTES, INTERVAL '1' MINUTE)", "window(at, '10 MINUTES', '10 MINUTES', '1 MINUTE')"),
+        ("HOP(TABLE t, DESCRIPTOR(at), INTERVAL '5' MINUTES, INTERVAL '10' MINUTES)", "window(at, '10 minutes', '5 minutes')"),
+        ("TUMBLE(TABLE t, DESCRIPTOR(at), INTERVAL '10' MINUTES, INTERVAL '1' MINUTE)", "window(at, '10 minutes', '10 minutes', '1 minute')"),
     ],
 )
 def test_flink_windows_become_spark_s(source: str, text: str) -> None:
@@ -154,7 +156,7 @@ def test_flink_sessions_become_spark_s() -> None:
     plan = parse_select(
         "SELECT s.window_start, k FROM SESSION(TABLE t PARTITION BY k, DESCRIPTOR(at), INTERVAL '5' MINUTES) s GROUP BY s.window_start, k"
     )
-    assert plan == Aggregate(Alias(T, "s"), ("session_window(at, '5 MINUTES')", "k"), (Item("session_window.start", "window_start"), Item("k")))
+    assert plan == Aggregate(Alias(T, "s"), ("session_window(at, '5 minutes')", "k"), (Item("session_window.start", "window_start"), Item("k")))
 
 
 def test_a_flink_window_without_groups_adds_its_columns() -> None:
@@ -239,6 +241,8 @@ def test_keywords_may_be_columns_as_in_spark(name: str) -> None:
         ("", SyntaxFault),
         ("SELECT * FROM CUMULATE(TABLE t, DESCRIPTOR(at), INTERVAL '1' MINUTE, INTERVAL '1' HOUR)", PlanFault),
         ("SELECT * FROM TUMBLE(TABLE t, DESCRIPTOR(at))", SyntaxFault),
+        ("SELECT * FROM TUMBLE(TABLE t, DESCRIPTOR(at), 10)", SyntaxFault),
+        ("SELECT * FROM TUMBLE(TABLE t, DESCRIPTOR(at), INTERVAL '1' MONTH)", SyntaxFault),
         ("SELECT * FROM SESSION(TABLE t PARTITION BY k, DESCRIPTOR(at), INTERVAL '5' MINUTES)", PlanFault),
         ("SELECT count(*) FROM SESSION(TABLE t PARTITION BY k, DESCRIPTOR(at), INTERVAL '5' MINUTES) GROUP BY window_start", PlanFault),
         ("SELECT * FROM t MATCH_RECOGNIZE (PATTERN (a))", PlanFault),
