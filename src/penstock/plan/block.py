@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 
 from penstock.plan import tumble
-from penstock.plan.columns import column_refs, is_keyword, not_expression
+from penstock.plan.aliases import stand_ins
+from penstock.plan.columns import is_keyword, not_expression
 from penstock.plan.from_clause import from_clause
 from penstock.plan.grammar import tokens
 from penstock.plan.nodes import Aggregate, Distinct, Filter, Item, Node, Project
 from penstock.plan.passage import Passage
 from penstock.plan.reading import NotUnderstood, Reading
-from penstock.plan.scalar import aggregate_calls, output_name, substitute
+from penstock.plan.scalar import aggregate_calls, substitute
+from penstock.plan.terms import in_sets
 
 Range = tuple[int, int]
 
@@ -71,7 +74,8 @@ def block(reading: Reading, clauses: Clauses) -> Node:
     items = tuple(_over(_item(reading, low, high, subs), windows) for low, high in passage.split(*clauses.items))
     aggregated = any(name in clauses.parts for name in ("group", "having")) or any(aggregate_calls(item.text) for item in items)
     timed = tumble.only(passage, *clauses.parts["from"]) if aggregated and "from" in clauses.parts else None
-    groups, grouping = _groups(reading, clauses, items, subs)
+    written = _groups(reading, clauses, items, subs)
+    groups, grouping = stand_ins(*written, items, is_column=lambda name: None)
     if timed is not None and (grouping is not None or not timed.grouped(groups)):
         timed = None
     source = from_clause(reading, *clauses.parts["from"], bare=timed is not None) if "from" in clauses.parts else None
@@ -84,7 +88,7 @@ def block(reading: Reading, clauses: Clauses) -> Node:
         groups, items, having = timed.groups(groups), timed.items(items), None if having is None else timed.rewritten(having)
     node: Node
     if aggregated and source is not None:
-        node = Aggregate(source, groups, items, having, grouping, tuple(subs), where=where)
+        node = Aggregate(source, groups, items, having, grouping, tuple(subs), where=where, written=None if timed else written)
     elif aggregated or (source is None and "where" in clauses.parts):
         raise NotUnderstood  # SELECT count(*) without FROM: Spark knows what it means
     else:
@@ -132,41 +136,26 @@ def _groups(reading: Reading, clauses: Clauses, items: tuple[Item, ...], subs: l
         or (passage.word(index, high, "grouping") and passage.word(index + 1, high, "sets"))
         for index in passage.top(low, high)
     )
-    if passage.word(high - 2, high, "with") and passage.word(high - 1, high, "cube", "rollup"):
-        return (), f"{passage.tokens[high - 1].text}({passage.slice(low, high - 2)})"
-    if lone_all or sets:
+    if lone_all:
         return (), passage.slice(low, high)
-    return tuple(_group(reading, begin, end, items, subs) for begin, end in passage.split(low, high)), None
+    if passage.word(high - 2, high, "with") and passage.word(high - 1, high, "cube", "rollup"):
+        return (), f"{passage.tokens[high - 1].text}({in_sets(passage.slice(low, high - 2), partial(_meant, passage, low, high, items))})"
+    if sets:
+        return (), in_sets(passage.slice(low, high), partial(_meant, passage, low, high, items))
+    return tuple(_meant(passage, begin, end, items, reading.scalar(begin, end, subs)) for begin, end in passage.split(low, high)), None
 
 
-def _group(reading: Reading, low: int, high: int, items: tuple[Item, ...], subs: list[Node]) -> str:
-    """One group: an ordinal and the alias of an expression stand for the item they name, as in Spark."""
-    passage = reading.passage
-    text = reading.scalar(low, high, subs)
-    if high != low + 1:
+def _meant(passage: Passage, low: int, high: int, items: tuple[Item, ...], text: str) -> str:
+    """One group that stands between two tokens: an ordinal stands for the item it counts to."""
+    if not text.isdigit():
         return text
-    token = passage.tokens[low]
-    if token.kind == "number" and token.text.isdigit():
-        position = int(token.text)
-        if not 1 <= position <= len(items):
-            raise passage.fault(f"GROUP BY {position}, but the select list has {len(items)} items", low, high)
-        item = items[position - 1]
-        if aggregate_calls(item.text):
-            raise passage.fault(f"GROUP BY {position} names an aggregate", low, high, "group by the columns, not by what is computed of them")
-        return item.text
-    if token.is_name:
-        for item in items:
-            if item.name is not None and item.name.lower() == token.value.lower() and _stands_for(item):
-                return item.text
-    return text
-
-
-def _stands_for(item: Item) -> bool:
-    """Whether a group of the item's name means the item. In `upper(country) AS country` it means the column, as Spark has it."""
-    name = str(item.name).lower()
-    if aggregate_calls(item.text) or (output_name(item.text) is not None and len(tokens(item.text)) == 1):
-        return False
-    return all(ref.parts[0].lower() != name for ref in column_refs(item.text))
+    position = int(text)
+    if not 1 <= position <= len(items):
+        raise passage.fault(f"GROUP BY {position}, but the select list has {len(items)} items", low, high)
+    item = items[position - 1]
+    if aggregate_calls(item.text):
+        raise passage.fault(f"GROUP BY {position} names an aggregate", low, high, "group by the columns, not by what is computed of them")
+    return item.text
 
 
 def _named_windows(reading: Reading, clauses: Clauses) -> dict[str, str]:

@@ -51,7 +51,7 @@ def check(declared: Declared, check_source: SourceCheck, check_sink: SinkCheck, 
     `check_source(kind, name, options, column_names)` and `check_sink(name, options)` raise OptionFault or
     PromiseFault; `kind` is `stream` or `table`. `trigger` is the setting of that name.
     """
-    names = Names(schemas(declared))
+    names = Names(schemas(declared.declarations))
     found: dict[Finding, None] = {}
     for name, entry in declared.declarations.items():
         found.update(dict.fromkeys(_reserved(name, entry)))

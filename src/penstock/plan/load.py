@@ -9,7 +9,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from penstock.errors import AppFault, NameFault, SyntaxFault
+from penstock.plan.aliases import columns_first
 from penstock.plan.declare import Declaration, Declared, Sink, Stream, Table, View
+from penstock.plan.names import Names, schemas
 from penstock.plan.nodes import Node, Opaque, Scan, rebuild
 from penstock.plan.python_file import declarations_of
 from penstock.plan.statements import Create, Drop, Statement, parse
@@ -82,7 +84,15 @@ def merged(statements: Iterable[Statement]) -> dict[str, Declaration]:
                 hint="make it a view: CREATE MATERIALIZED VIEW name AS SELECT ...",
             )
     names = {declaration.name.lower(): declaration.name for declaration in kept.values()}
-    return {declaration.name: _spelled_declaration(declaration, names) for declaration in kept.values()}
+    return grouped({declaration.name: _spelled_declaration(declaration, names) for declaration in kept.values()})
+
+
+def grouped(declarations: dict[str, Declaration]) -> dict[str, Declaration]:
+    """The same declarations; a name in GROUP BY means a column where the source has one of it."""
+    known = Names(schemas(declarations))
+    return {
+        name: replace(entry, query=columns_first(entry.query, known)) if isinstance(entry, View) else entry for name, entry in declarations.items()
+    }
 
 
 def _create(kept: dict[str, Declaration], statement: Create) -> None:

@@ -5,12 +5,12 @@ Where the columns of a relation are not all known it is *open*: any name may be 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
 from penstock.plan import reread, scalar
-from penstock.plan.declare import Declared, Stream, Table, View
+from penstock.plan.declare import Declaration, Stream, Table, View
 from penstock.plan.grammar import tokens
 from penstock.plan.infer import generated_types, type_of, window_type
 from penstock.plan.nodes import (
@@ -188,9 +188,9 @@ def columns_of(node: Node, schema_of: SchemaOf) -> Schema | None:
     return None if relation.open or not all(column.name for column in relation.columns) else Schema(relation.columns)
 
 
-def schemas(declared: Declared) -> SchemaOf:
+def schemas(declarations: Mapping[str, Declaration]) -> SchemaOf:
     """The columns of every declared name, as far as they can be told without Spark; case does not matter."""
-    by_name = {name.lower(): entry for name, entry in declared.declarations.items()}
+    by_name = {name.lower(): entry for name, entry in declarations.items()}
     found: dict[str, Schema | None] = {}
 
     def schema_of(name: str) -> Schema | None:

@@ -94,7 +94,8 @@ class Aggregate:
     """GROUP BY with its select list. `groups` is empty for a global aggregate.
 
     `grouping` is the text after GROUP BY where it is more than a list (ROLLUP, CUBE, GROUPING SETS, ALL).
-    A time window is a group whose text calls window() or session_window(); see `window_of`.
+    A time window is a group whose text calls window() or session_window(); see `window_of`. `written` are groups and grouping
+    before names of the select list were replaced in them; see `aliases`.
     """
 
     input: Node
@@ -104,6 +105,7 @@ class Aggregate:
     grouping: str | None = None
     subs: tuple[Node, ...] = ()
     where: Where | None = field(default=None, compare=False)
+    written: tuple[tuple[str, ...], str | None] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)

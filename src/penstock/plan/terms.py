@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from penstock.plan import scalar
@@ -126,17 +126,36 @@ def grouping_expressions(node: Aggregate) -> tuple[str, ...]:
 
 def _inside_sets(text: str) -> list[str]:
     """The plain expressions of a grouping text, brackets of sets taken off."""
-    result: list[str] = []
     text = _WITH_SETS.sub("", text)
-    for part in scalar.split_top(text, ","):
-        found = tokens(part)
-        heads = [index for index, token in enumerate(found) if token.text == "("]
-        wraps = bool(heads) and matching(found, heads[0]) == len(found) - 1 and (heads[0] == 0 or found[heads[0] - 1].is_word(*_SETS))
-        if wraps:
-            result += _inside_sets(part[found[heads[0]].end : found[-1].start])
-        elif part.strip():
-            result.append(part.strip())
-    return result
+    found = tokens(text)
+    return [text[found[low].start : found[high - 1].end] for low, high in _members(found, 0, len(found))]
+
+
+def in_sets(text: str, change: Callable[[str], str]) -> str:
+    """A grouping text with `change` applied to each plain expression in it."""
+    found = tokens(text)
+    spans = [(found[low].start, found[high - 1].end) for low, high in _members(found, 0, len(found))]
+    return scalar.substitute(text, [(start, end, change(text[start:end])) for start, end in spans])
+
+
+def _members(found: tuple[Token, ...], low: int, high: int) -> list[tuple[int, int]]:
+    """The plain expressions of a list of sets, as ranges of tokens."""
+    members: list[tuple[int, int]] = []
+    begin, depth = low, 0
+    for index in range(low, high):
+        if not depth and found[index].text == ",":
+            members += _member(found, begin, index)
+            begin = index + 1
+        depth += (found[index].text in ("(", "[")) - (found[index].text in (")", "]"))
+    return members + _member(found, begin, high)
+
+
+def _member(found: tuple[Token, ...], low: int, high: int) -> list[tuple[int, int]]:
+    """One entry of such a list: what is inside its brackets where they are those of a set, else the entry itself."""
+    opening = next((at for at in range(low, high) if found[at].text == "("), None)
+    if opening is not None and matching(found, opening) == high - 1 and (opening == low or found[opening - 1].is_word(*_SETS)):
+        return _members(found, opening + 1, high - 1)
+    return [(low, high)] if low < high else []
 
 
 def item_name(item: Item) -> str:
