@@ -9,9 +9,10 @@ from penstock.plan.check_names import Expression
 from penstock.plan.declare import View
 from penstock.plan.findings import ERROR, Finding, Spot, placed
 from penstock.plan.grammar import tokens
+from penstock.plan.mentions import occurrences
 from penstock.plan.nodes import Aggregate
 from penstock.plan.resolve import Scope
-from penstock.plan.terms import grouping_expressions, is_group_by_all, occurrences
+from penstock.plan.terms import grouping_expressions, is_group_by_all
 
 _CLAUSES = {
     "where": ("WHERE", "move it into HAVING, which is applied to groups"),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from penstock.plan import scalar, terms
+from penstock.plan.mentions import exact_occurrences, near_occurrences
 from penstock.plan.nodes import Aggregate, Filter, Item, Node, Order, Project, rebuild
 
 # How partial results of a finer grouping are combined; what is not here has no exact combination for every type.
@@ -128,12 +129,15 @@ class _Split:
     def lift(self, text: str) -> str:
         """`text` in terms of the columns below: aggregate calls and group expressions replaced by their names."""
         spans = [(call.start, call.end, self._call(text[call.start : call.end], call)) for call in scalar.aggregate_calls(text)]
-        for index, group in enumerate(self._groups):
-            spans += [
-                (start, end, self._group_name(index))
-                for start, end in terms.occurrences(text, group)
-                if not any(start < taken[1] and taken[0] < end for taken in spans)
-            ]
+        whole_first = sorted(range(len(self._groups)), key=lambda index: -len(self._groups[index]))
+        # `visitor.id` may be a field beside a column `id`: what is spelled as a group is that group, before what only resembles one.
+        for find in (exact_occurrences, near_occurrences):
+            for index in whole_first:
+                spans += [
+                    (start, end, self._group_name(index))
+                    for start, end in find(text, self._groups[index])
+                    if not any(start < taken[1] and taken[0] < end for taken in spans)
+                ]
         return scalar.substitute(text, spans)
 
     def _call(self, text: str, call: scalar.Call) -> str:

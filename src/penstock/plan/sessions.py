@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.plan import scalar, terms
+from penstock.plan import scalar
 from penstock.plan.grammar import tokens
+from penstock.plan.mentions import occurrences
 from penstock.plan.nodes import Aggregate, Item
 
 _START, _END = "min(session_window.start)", "max(session_window.end)"
@@ -39,7 +40,7 @@ def _text(text: str, group: str) -> str:
     inside = [(call.start, call.end) for call in scalar.aggregate_calls(text)]
     found = tokens(text)
     spans: list[tuple[int, int, str]] = []
-    for start, end in terms.occurrences(text, group):
+    for start, end in occurrences(text, group):
         if any(low <= start and end <= high for low, high in inside):
             continue
         after = [token for token in found if token.start >= end][:2]

@@ -57,52 +57,6 @@ def _unwrapped(text: str) -> str:
     return text.strip()
 
 
-def _words(text: str) -> list[str]:
-    return [_word(token) for token in tokens(text)]
-
-
-def _word(token: Token) -> str:
-    return token.value.lower() if token.is_name else token.text
-
-
-def occurrences(text: str, expression: str) -> list[tuple[int, int]]:
-    """Where `expression` stands in `text`: a column by its name, with or without its qualifier; anything else word for word.
-
-    A time window is found by its call and by the column name that Spark gives it.
-    """
-    window = scalar.window_call(expression)
-    if window is None and scalar.output_name(expression) is not None:
-        return _mentions(text, tuple(part.lower() for part in scalar.column_refs(expression)[0].parts))
-    form, found = _words(expression), tokens(text)
-    spans: list[tuple[int, int]] = []
-    for at in range(len(found) - len(form) + 1):
-        start, end = found[at].start, found[at + len(form) - 1].end
-        if [_word(token) for token in found[at : at + len(form)]] == form and not any(start < done[1] and done[0] < end for done in spans):
-            spans.append((start, end))
-    if window is not None:
-        name = "session_window" if window.kind == "session" else "window"
-        spans += [(start, end) for start, end in _mentions(text, (name,)) if not any(low <= start and end <= high for low, high in spans)]
-    return spans
-
-
-def _mentions(text: str, column: tuple[str, ...]) -> list[tuple[int, int]]:
-    """Where the column of these name parts is meant: `a.x` by `a.x` and `x`, never by `b.x`; `x` by `x` and by `a.x`."""
-    spans: list[tuple[int, int]] = []
-    for ref in scalar.column_refs(text):
-        parts = tuple(part.lower() for part in ref.parts)
-        if parts[: len(column)] == column:
-            length = len(column)
-        elif len(column) == 2 and parts[0] == column[1]:
-            length = 1
-        elif len(column) == 1 and len(parts) > 1 and parts[1] == column[0]:
-            length = 2
-        else:
-            continue
-        names = [token for token in tokens(text) if token.start >= ref.start and token.is_name][:length]
-        spans.append((ref.start, names[-1].end))
-    return spans
-
-
 def distinct_arguments(call: str) -> list[str]:
     """The arguments of `f(DISTINCT a, b)`."""
     found = tokens(call)

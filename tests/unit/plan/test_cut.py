@@ -229,3 +229,13 @@ def test_opaque_sql_over_a_view_has_the_view_defined_in_front() -> None:
 def test_rollup_in_its_old_form_has_the_same_keys() -> None:
     found = decide("SELECT card, id, sum(amount) AS s FROM pay GROUP BY card, id WITH ROLLUP")
     assert found.keys == ("__k0", "__k1", "__k2")
+
+
+@pytest.mark.parametrize("groups", ["bidder, via.bidder", "via.bidder, bidder", "bidder, via.bidder, upper(via.bidder) || bidder"])
+def test_a_column_and_a_field_of_its_name_are_two_groups(groups: str) -> None:
+    rows = "(SELECT card AS bidder, id, named_struct('bidder', id) AS via FROM pay)"
+    found = decide(f"SELECT bidder AS a, via.bidder AS b, upper(via.bidder) || bidder AS c, count(DISTINCT id) AS n FROM {rows} GROUP BY {groups}")
+    assert found.upper is not None
+    names = {text: f"__g{index}" for index, text in enumerate(groups.split(", "))}
+    whole = names.get("upper(via.bidder) || bidder", f"upper({names['via.bidder']}) || {names['bidder']}")
+    assert f"SELECT {names['bidder']} AS `a`, {names['via.bidder']} AS `b`, {whole} AS `c`" in sql(found.upper)

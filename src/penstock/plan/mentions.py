@@ -1,0 +1,68 @@
+"""Where an expression stands in a text: as it is spelled, or nearly so, with one qualifier more or less."""
+
+from __future__ import annotations
+
+from penstock.plan import scalar
+from penstock.plan.grammar import Token, tokens
+
+
+def _words(text: str) -> list[str]:
+    return [_word(token) for token in tokens(text)]
+
+
+def _word(token: Token) -> str:
+    return token.value.lower() if token.is_name else token.text
+
+
+def occurrences(text: str, expression: str) -> list[tuple[int, int]]:
+    """Where `expression` stands in `text`: a column by its name, with or without its qualifier; anything else word for word.
+
+    A time window is found by its call and by the column name that Spark gives it.
+    """
+    return exact_occurrences(text, expression) + near_occurrences(text, expression)
+
+
+def exact_occurrences(text: str, expression: str) -> list[tuple[int, int]]:
+    """The same, a column only as it is spelled."""
+    window = scalar.window_call(expression)
+    if window is None and scalar.output_name(expression) is not None:
+        return _mentions(text, _parts(expression), near=False)
+    form, found = _words(expression), tokens(text)
+    spans: list[tuple[int, int]] = []
+    for at in range(len(found) - len(form) + 1):
+        start, end = found[at].start, found[at + len(form) - 1].end
+        if [_word(token) for token in found[at : at + len(form)]] == form and not any(start < done[1] and done[0] < end for done in spans):
+            spans.append((start, end))
+    if window is not None:
+        name = "session_window" if window.kind == "session" else "window"
+        mentions = _mentions(text, (name,), near=False) + _mentions(text, (name,), near=True)
+        spans += [(start, end) for start, end in mentions if not any(low <= start and end <= high for low, high in spans)]
+    return spans
+
+
+def near_occurrences(text: str, expression: str) -> list[tuple[int, int]]:
+    """Where a column is named with a qualifier that `expression` lacks, or without the one that it has."""
+    if scalar.window_call(expression) is not None or scalar.output_name(expression) is None:
+        return []
+    return _mentions(text, _parts(expression), near=True)
+
+
+def _parts(column: str) -> tuple[str, ...]:
+    return tuple(part.lower() for part in scalar.column_refs(column)[0].parts)
+
+
+def _mentions(text: str, column: tuple[str, ...], *, near: bool) -> list[tuple[int, int]]:
+    """Where the column of these name parts is meant: `a.x` by `a.x`, nearly by `x`, never by `b.x`; `x` by `x` and nearly by `a.x`."""
+    spans: list[tuple[int, int]] = []
+    for ref in scalar.column_refs(text):
+        parts = tuple(part.lower() for part in ref.parts)
+        if parts[: len(column)] == column:
+            length = 0 if near else len(column)
+        elif len(column) == 2 and parts[0] == column[1]:
+            length = 1 if near else 0
+        else:
+            length = 2 if near and len(column) == 1 and len(parts) > 1 and parts[1] == column[0] else 0
+        if length:
+            names = [token for token in tokens(text) if token.start >= ref.start and token.is_name][:length]
+            spans.append((ref.start, names[-1].end))
+    return spans
