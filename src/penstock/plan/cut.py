@@ -15,7 +15,7 @@ from enum import Enum
 
 from penstock.plan import scalar, terms
 from penstock.plan.declare import Declaration, Emit, Stream, View
-from penstock.plan.divide import KEEP, above, flagged, order_items
+from penstock.plan.divide import KEEP, above, can_be_guarded, flagged, order_items
 from penstock.plan.inline import inlined, meaning
 from penstock.plan.keys import ALL_COLUMNS, group_names, hidden_keys, result_key
 from penstock.plan.nodes import Aggregate, Alias, Distinct, Filter, Item, Join, Node, Order, Project, Scan, children, names_read, walk
@@ -126,6 +126,8 @@ class _Cutter:
         mode = "append" if on_close else "update"
         if on_close:
             return Cut(Strategy.INCREMENTAL, "Spark gives a window out when the watermark has passed it", plan, mode)
+        if not can_be_guarded(plan):
+            return None
         names = tuple(item.name or "" for item in hidden_keys(aggregate))
         return Cut(Strategy.INCREMENTAL, "Spark keeps the aggregate", flagged(plan, aggregate), mode, names)
 

@@ -239,3 +239,26 @@ def test_a_column_and_a_field_of_its_name_are_two_groups(groups: str) -> None:
     names = {text: f"__g{index}" for index, text in enumerate(groups.split(", "))}
     whole = names.get("upper(via.bidder) || bidder", f"upper({names['via.bidder']}) || {names['bidder']}")
     assert f"SELECT {names['bidder']} AS `a`, {names['via.bidder']} AS `b`, {whole} AS `c`" in sql(found.upper)
+
+
+TOTALS = "SELECT card, sum(amount) AS total, count_if(amount > 5) AS n FROM pay GROUP BY card"
+
+
+def test_what_a_filter_guards_is_not_computed_for_rows_that_it_flags() -> None:
+    text = sql(decide(f"SELECT card, total / n AS each FROM (SELECT * FROM ({TOTALS}) WHERE n <> 0) WHERE total / n > 2").lower)
+    assert "SELECT card, if(__keep4 AND __keep2, total / n, NULL) AS `each`" in text
+    assert "coalesce(if(__keep4, total / n > 2, false), false) AS `__keep2`" in text
+
+
+def test_what_having_guards_is_not_computed_for_groups_that_it_flags() -> None:
+    query = "SELECT upper(card) AS c, count(*) AS n, sum(amount) / count_if(amount > 5) AS each FROM pay GROUP BY upper(card)"
+    text = sql(decide(query + " HAVING count_if(amount > 5) > 0").lower)
+    assert "SELECT upper(card) AS `c`, count(*) AS `n`, if(count_if(amount > 5) > 0, sum(amount) / count_if(amount > 5), NULL) AS `each`" in text
+
+
+def test_what_has_no_name_of_its_own_is_computed_above_the_cut_behind_its_filter() -> None:
+    found = decide(f"SELECT card, total / n FROM ({TOTALS}) WHERE n <> 0")
+    assert found.strategy is Strategy.KEPT
+    assert found.upper is not None
+    assert sql(found.upper).endswith("WHERE n <> 0")
+    assert decide(f"SELECT card, total / 2 FROM ({TOTALS})").strategy is Strategy.INCREMENTAL
