@@ -153,6 +153,8 @@ class _Cutter:
         lower = lowers[0]
         if lower not in self._lowers(rewritten, on_close, within_expressions=False):
             return Cut(Strategy.RECOMPUTE, "a subquery may ask for other rows each time", plan)
+        if on_close and any(isinstance(part, Aggregate) and part != lower and window_of(part) is not None for part in walk(rewritten)):
+            return Cut(Strategy.RECOMPUTE, "windows of windows close one after the other", plan)
         if isinstance(lower, Aggregate):
             return self._kept_aggregate(rewritten, lower, on_close)
         if on_close or not isinstance(lower, Distinct | Project):

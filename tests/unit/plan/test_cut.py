@@ -133,6 +133,14 @@ def test_a_global_session_window_is_recomputed_with_its_closed_sessions_only() -
     assert "max(session_window.end) <=" in sql(found.lower)
 
 
+def test_windows_of_windows_are_given_out_when_the_outer_ones_are_closed_too() -> None:
+    inner = "SELECT window.start AS slot, count(*) AS n FROM pay GROUP BY window(at, '1 minute')"
+    found = decide(f"SELECT window, sum(n) AS n FROM ({inner}) GROUP BY window(slot, '1 hour')", Emit.ON_CLOSE)
+    assert found.strategy is Strategy.RECOMPUTE
+    assert sql(found.lower).count("window.end <=") == 2
+    assert decide(f"SELECT max(n) AS n FROM ({inner})", Emit.ON_CLOSE).strategy is Strategy.KEPT
+
+
 def test_a_view_over_an_aggregate_view_follows_its_rows() -> None:
     found = decide("SELECT count(*) AS n FROM totals WHERE total > 5", totals=BY_CARD)
     assert (found.strategy, found.base) == (Strategy.ON_VIEW, "totals")
