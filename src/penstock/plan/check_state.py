@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from penstock.plan import reread
 from penstock.plan.declare import Declaration, Declared, Emit, Stream, Table, View
@@ -38,7 +38,11 @@ def state_findings(view: View, declared: Declared, names: Names) -> Iterator[Fin
 
 def _closing(view: View, entries: Mapping[str, Declaration]) -> Iterator[Finding]:
     windows = [node for node in walk(view.query) if isinstance(node, Aggregate) and window_of(node) is not None]
-    if not windows and not any(isinstance(node, Opaque) for node in walk(view.query)):
+    hidden = next((node for node in walk(view.query) if isinstance(node, Opaque) and _hides_windows(node, entries, windows)), None)
+    if hidden is not None:
+        hint = "QUALIFY, NATURAL JOIN, PIVOT, BY NAME and |> are not looked into: group in a subquery, and filter it with WHERE or join it with ON"
+        yield _found(view, Spot(hidden.where), f"`{view.name}` emits on window close, but its windows cannot be seen in this query", hint, ERROR)
+    elif not windows:
         hint = "group by window(...) or session_window(...), or emit changes instead"
         yield _found(view, Spot(view.query.where), f"`{view.name}` emits on window close, but groups by no window", hint, ERROR)
     for node in windows:
@@ -50,6 +54,12 @@ def _closing(view: View, entries: Mapping[str, Declaration]) -> Iterator[Finding
                 )
                 message = f"a window over `{stream.name}` never closes: the stream has {lacks}"
                 yield _found(view, Spot(node.where), message, hint, ERROR)
+
+
+def _hides_windows(node: Opaque, entries: Mapping[str, Declaration], seen: Sequence[Aggregate]) -> bool:
+    """Whether rows of a stream may be given out by windows that only Spark sees, which would not wait for their close."""
+    live = any(isinstance(entries.get(name), Stream | View) for name in node.names)
+    return live and (not seen or reread.window_call(node.sql) is not None)
 
 
 def _aggregate(view: View, node: Aggregate, entries: Mapping[str, Declaration]) -> Iterator[Finding]:

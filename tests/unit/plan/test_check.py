@@ -237,6 +237,39 @@ def test_on_window_close_needs_a_window_and_event_time() -> None:
     assert [finding.code for finding in of("SELECT card, count(*) AS n FROM payments GROUP BY card", emit=Emit.ON_CLOSE)] == ["PlanFault"]
 
 
+COUNTED = "SELECT window, card, count(*) AS n FROM payments GROUP BY window(at, '1 hour'), card"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"{COUNTED} QUALIFY rank() OVER (PARTITION BY window ORDER BY count(*)) = 1",
+        f"SELECT * FROM ({COUNTED}) QUALIFY rank() OVER (PARTITION BY window ORDER BY n) = 1",
+        f"{COUNTED} UNION ALL BY NAME {COUNTED}",
+        f"SELECT * FROM ({COUNTED}) NATURAL JOIN cards",
+        f"WITH c AS ({COUNTED}) FROM c |> WHERE n > 1",
+        f"SELECT c.* FROM ({COUNTED}) c JOIN (SELECT * FROM ({COUNTED}) QUALIFY rank() OVER (ORDER BY n) = 1) d USING (window)",
+    ],
+)
+def test_windows_that_cannot_be_seen_cannot_be_waited_for(sql: str) -> None:
+    (finding,) = of(sql, emit=Emit.ON_CLOSE)
+    assert "cannot be seen" in finding.message
+    assert of(sql) == []
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"SELECT * FROM (SELECT *, rank() OVER (PARTITION BY window ORDER BY n) AS r FROM ({COUNTED})) WHERE r = 1",
+        "SELECT window, count(*) AS n FROM (SELECT * FROM payments QUALIFY row_number() OVER (PARTITION BY id ORDER BY at) = 1) "
+        "GROUP BY window(at, '1 hour')",
+        f"SELECT card, n, v.a FROM ({COUNTED}) CROSS JOIN range(2) AS v(a)",
+    ],
+)
+def test_windows_that_can_be_seen_beside_what_cannot_are_no_error(sql: str) -> None:
+    assert of(sql, emit=Emit.ON_CLOSE) == []
+
+
 @pytest.mark.parametrize(
     ("stream", "code"),
     [
