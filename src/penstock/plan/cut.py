@@ -15,12 +15,13 @@ from enum import Enum
 
 from penstock.plan import scalar, terms
 from penstock.plan.declare import Declaration, Emit, Stream, View
-from penstock.plan.divide import KEEP, above, can_be_guarded, flagged, order_items
+from penstock.plan.divide import KEEP, above, can_be_guarded, flagged
 from penstock.plan.inline import inlined, meaning
 from penstock.plan.keys import ALL_COLUMNS, group_names, hidden_keys, result_key
 from penstock.plan.nodes import Aggregate, Alias, Distinct, Filter, Item, Join, Node, Order, Project, Scan, children, names_read, walk
 from penstock.plan.rewrite import rewrite
 from penstock.plan.shape import Shapes, window_of
+from penstock.plan.sorting import SortKeys
 from penstock.plan.watermarks import scoped
 
 
@@ -155,20 +156,23 @@ class _Cutter:
             return Cut(Strategy.RECOMPUTE, "a subquery may ask for other rows each time", plan)
         if on_close and any(isinstance(part, Aggregate) and part != lower and window_of(part) is not None for part in walk(rewritten)):
             return Cut(Strategy.RECOMPUTE, "windows of windows close one after the other", plan)
-        if isinstance(lower, Aggregate):
-            return self._kept_aggregate(rewritten, lower, on_close)
-        if on_close or not isinstance(lower, Distinct | Project):
+        if not isinstance(lower, Aggregate) and (on_close or not isinstance(lower, Distinct | Project)):
             return Cut(Strategy.RECOMPUTE, "its windows are closed by the whole plan" if on_close else "its columns have no names of their own", plan)
-        upper = above(rewritten, lower, ())
+        sort = SortKeys(rewritten, lower)
+        wide = lower if isinstance(lower, Distinct) else replace(lower, items=(*lower.items, *sort.carried))
+        if not sort.can_be_said or not self._maintained(wide, on_close):
+            return Cut(Strategy.RECOMPUTE, "it is sorted by what Spark does not keep", plan)
+        if isinstance(lower, Aggregate) and isinstance(wide, Aggregate):
+            return self._kept_aggregate(rewritten, lower, wide, sort, on_close)
+        upper = above(rewritten, lower, sort.carried, sort)
         if isinstance(lower, Distinct):
-            return Cut(Strategy.KEPT, "cut above the distinct rows", lower, "update", ALL_COLUMNS, upper)
-        return Cut(Strategy.KEPT, "cut above the rows of the join", lower, "append", None, upper)
+            return Cut(Strategy.KEPT, "cut above the distinct rows", wide, "update", ALL_COLUMNS, upper)
+        return Cut(Strategy.KEPT, "cut above the rows of the join", wide, "append", None, upper)
 
-    def _kept_aggregate(self, plan: Node, lower: Aggregate, on_close: bool) -> Cut:
-        order = order_items(plan, lower)
-        wide = replace(lower, items=(*lower.items, *order))
+    def _kept_aggregate(self, plan: Node, lower: Aggregate, wide: Aggregate, sort: SortKeys, on_close: bool) -> Cut:
         if on_close:
-            return Cut(Strategy.KEPT, "cut above the aggregate, whose closed windows are kept", wide, upper=above(plan, lower, order))
+            reason = "cut above the aggregate, whose closed windows are kept"
+            return Cut(Strategy.KEPT, reason, wide, upper=above(plan, lower, sort.carried, sort))
         keys = hidden_keys(lower)
         flag = () if lower.having is None else (Item("", f"{KEEP}0"),)
         return Cut(
@@ -177,15 +181,18 @@ class _Cutter:
             flagged(wide, lower),
             "update",
             tuple(item.name or "" for item in keys),
-            above(plan, lower, (*order, *keys, *flag)),
+            above(plan, lower, (*sort.carried, *keys, *flag), sort),
             stable=group_names(lower),
         )
+
+    def _maintained(self, node: Node, on_close: bool) -> bool:
+        return self._shapes.aggregate(node, on_close=on_close) or self._shapes.distinct(node) or self._shapes.appends(node)
 
     def _lowers(self, node: Node, on_close: bool, within_expressions: bool = True) -> list[Node]:
         """The highest parts that Spark maintains, in the order of the text; also those of subqueries, which may be correlated."""
         if not self._shapes.reads_stream(node):
             return []
-        if self._shapes.aggregate(node, on_close=on_close) or self._shapes.distinct(node) or self._shapes.appends(node):
+        if self._maintained(node, on_close):
             return [node]
         inner = [plan for plan in children(node) if within_expressions or plan not in getattr(node, "subs", ())]
         if isinstance(node, Join) and node.lateral and not within_expressions:

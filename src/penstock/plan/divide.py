@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from penstock.plan import scalar, terms
 from penstock.plan.keys import called, hidden_keys
-from penstock.plan.nodes import Aggregate, Alias, Filter, Item, Node, Order, Project, Scan, quoted, rebuild, walk
+from penstock.plan.nodes import Aggregate, Alias, Filter, Item, Node, Order, Project, Scan, rebuild, walk
+from penstock.plan.sorting import SortKeys
 
 KEPT = "__kept"
 KEEP = "__keep"
@@ -74,40 +75,15 @@ def _is_result(text: str, node: Aggregate) -> bool:
     return alone or any(terms.is_group(text, group) for group in terms.grouping_expressions(node))
 
 
-def order_items(plan: Node, lower: Aggregate) -> tuple[Item, ...]:
-    """Sort keys of an ORDER BY directly above the aggregate, as columns, where they are not output columns."""
-    for part in walk(plan):
-        if isinstance(part, Order) and part.input == lower:
-            return tuple(Item(terms.unaliased(text, lower.items), name) for text, name in _order_columns(part, lower))
-    return ()
-
-
-def _order_columns(order: Order, lower: Aggregate) -> list[tuple[str, str]]:
-    names = {terms.item_name(item).lower() for item in lower.items if terms.item_name(item)}
-    columns = []
-    for index, key in enumerate(order.keys):
-        text, _ = terms.sort_direction(key)
-        plain = scalar.output_name(text)
-        if not text.isdigit() and (plain is None or plain.lower() not in names):
-            columns.append((text, f"__o{index}"))
-    return columns
-
-
-def above(plan: Node, lower: Node, hidden: tuple[Item, ...]) -> Node:
+def above(plan: Node, lower: Node, hidden: tuple[Item, ...], sort: SortKeys) -> Node:
     """The plan with the part below the cut replaced by the kept rows, the engine's `hidden` columns left out."""
     left_out = f" EXCEPT ({', '.join(item.name or '' for item in hidden)})" if hidden else ""
 
     def swap(part: Node) -> Node:
         if part == lower:
             return Project(Scan(KEPT), (Item(f"*{left_out}"),))
-        if isinstance(part, Order) and part.input == lower and isinstance(lower, Aggregate):
-            moved = dict(_order_columns(part, lower))
-            keys = []
-            for key in part.keys:
-                text, direction = terms.sort_direction(key)
-                shown = moved.get(text) or (quoted(scalar.output_name(text) or "") if scalar.output_name(text) else text)
-                keys.append(f"{shown} {direction}".strip())
-            return replace(part, input=swap(part.input), keys=tuple(keys))
+        if isinstance(part, Order) and sort.concern(part):
+            part = sort.said_above(part)
         return rebuild(part, swap)
 
     return swap(plan)

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from penstock.plan import scalar, terms
 from penstock.plan.mentions import exact_occurrences, near_occurrences
-from penstock.plan.nodes import Aggregate, Filter, Item, Node, Order, Project, rebuild
+from penstock.plan.nodes import Aggregate, Distinct, Filter, Item, Node, Order, Project, rebuild
+from penstock.plan.sorting import output_column
 
 # How partial results of a finer grouping are combined; what is not here has no exact combination for every type.
 _COMBINE = {
@@ -69,19 +70,20 @@ def _sums_in_part(text: str) -> bool:
 
 def carry_sort_keys(node: Node) -> Node:
     """Sort keys above an aggregate that will be split become columns of it, for they are said in its own terms."""
-    if not isinstance(node, Order) or not isinstance(node.input, Aggregate) or split_distinct(split_analytic(node.input)) is node.input:
+    below = node.input.input if isinstance(node, Order) and isinstance(node.input, Distinct) else node.input if isinstance(node, Order) else None
+    if not isinstance(node, Order) or not isinstance(below, Aggregate) or split_distinct(split_analytic(below)) is below:
         return node
-    below = node.input
-    names = {terms.item_name(item).lower() for item in below.items}
-    keys, carried = [], []
+    keys: list[str] = []
+    carried: list[Item] = []
     for index, key in enumerate(node.keys):
         text, direction = terms.sort_direction(key)
-        if text.isdigit() or text.lower().strip("`") in names:
-            keys.append(key)
-            continue
-        carried.append(Item(terms.unaliased(text, below.items), f"__s{index}"))
-        keys.append(f"__s{index} {direction}".strip())
-    return replace(node, input=replace(below, items=(*below.items, *carried)), keys=tuple(keys)) if carried else node
+        shown = output_column(text, below.items)
+        if shown is None and node.input is below:
+            shown = f"__s{index}"
+            carried.append(Item(terms.unaliased(text, below.items), shown))
+        keys.append(f"{shown or text} {direction}".strip())
+    node = replace(node, keys=tuple(keys))
+    return replace(node, input=replace(below, items=(*below.items, *carried))) if carried else node
 
 
 def _all_named(node: Aggregate) -> bool:

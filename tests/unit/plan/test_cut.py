@@ -270,3 +270,48 @@ def test_what_has_no_name_of_its_own_is_computed_above_the_cut_behind_its_filter
     assert found.upper is not None
     assert sql(found.upper).endswith("WHERE n <> 0")
     assert decide(f"SELECT card, total / 2 FROM ({TOTALS})").strategy is Strategy.INCREMENTAL
+
+
+SORTED = [
+    ("SELECT a.id, b.amount {joined} ORDER BY b.at DESC LIMIT 3", "b.at AS `__o0`", "ORDER BY __o0 DESC"),
+    ("SELECT a.id, b.amount AS id2 {joined} ORDER BY a.id, b.amount, id2 + 1 LIMIT 3", "(b.amount) + 1 AS `__o0`", "ORDER BY `id`, `id2`, __o0"),
+    ("SELECT DISTINCT p.card FROM pay p ORDER BY p.card DESC LIMIT 3", "SELECT DISTINCT p.card", "ORDER BY `card` DESC"),
+    ("SELECT DISTINCT upper(p.card) AS c, p.id FROM pay p ORDER BY length(upper(p.card)), id", "upper(p.card) AS `c`", "ORDER BY length(`c`), `id`"),
+    ("SELECT DISTINCT a.id {joined} ORDER BY a.id LIMIT 3", "SELECT a.id", "ORDER BY `id`"),
+    ("SELECT DISTINCT card, sum(amount) AS s FROM pay GROUP BY card ORDER BY sum(amount)", "sum(amount) AS `s`", "ORDER BY `s`"),
+    ("SELECT DISTINCT count(DISTINCT id) AS n FROM pay GROUP BY card ORDER BY count(DISTINCT id)", "AS `__d0`", "ORDER BY `n`"),
+    ("SELECT window, max(id) AS end FROM pay GROUP BY window(at, '1 hour') ORDER BY window.end LIMIT 2", "window.end AS `__o0`", "ORDER BY __o0"),
+    ("SELECT p.card AS id, count(*) AS n FROM pay p GROUP BY p.card, p.id ORDER BY p.id LIMIT 2", "p.id AS `__o0`", "ORDER BY __o0"),
+    ("SELECT card, sum(amount) AS s FROM pay GROUP BY card ORDER BY 2, SUM(amount) LIMIT 2", "sum(amount) AS `s`, card AS `__k0`", "ORDER BY 2, `s`"),
+]
+
+
+@pytest.mark.parametrize(("text", "below", "above"), SORTED, ids=[text for text, _, _ in SORTED])
+def test_sort_keys_are_said_in_terms_of_the_kept_rows(text: str, below: str, above: str) -> None:
+    found = decide(text.format(joined=JOINED))
+    assert found.strategy is Strategy.KEPT
+    assert found.upper is not None
+    assert below in sql(found.lower)
+    assert above in sql(found.upper)
+
+
+def test_two_orders_over_equal_aggregates_have_keys_of_their_own() -> None:
+    one, two = (f"(SELECT card FROM pay GROUP BY card ORDER BY {key} LIMIT 3)" for key in ("count(*), max(id)", "min(id), count(*)"))
+    found = decide(f"{one} UNION ALL {two}")
+    assert "count(*) AS `__o0`, max(id) AS `__o1`, min(id) AS `__o2`" in sql(found.lower)
+    assert found.upper is not None
+    assert "ORDER BY __o0, __o1" in sql(found.upper)
+    assert "ORDER BY __o2, __o0" in sql(found.upper)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT card FROM pay GROUP BY card ORDER BY rank() OVER (ORDER BY sum(amount)) LIMIT 3",
+        "SELECT card FROM pay GROUP BY card ORDER BY count(DISTINCT id) LIMIT 3",
+        "SELECT card FROM pay GROUP BY card ORDER BY sum(amount) > (SELECT count(*) FROM cards) LIMIT 3",
+        "SELECT DISTINCT * FROM pay p ORDER BY p.card LIMIT 3",
+    ],
+)
+def test_what_cannot_be_kept_to_sort_by_is_read_again(text: str) -> None:
+    assert decide(text).strategy is Strategy.RECOMPUTE

@@ -1,0 +1,1 @@
+SELECT DISTINCT b.bidder FROM bids b ORDER BY b.bidder DESC NULLS LAST LIMIT 3
