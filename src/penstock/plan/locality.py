@@ -63,11 +63,11 @@ class _Locality:
             case Order(limit=None, offset=None) if not self._reads_in_subs(node.subs):
                 return self.of(node.input)
             case Project(input=input_) if input_ is not None and not self._reads_in_subs(node.subs):
-                return self._project(node, self.of(input_) or ())
+                return self._select(node.items, self.of(input_) or ())
             case Aggregate(grouping=None) if not self._reads_in_subs(node.subs):
                 below = self.of(node.input) or ()
                 groups = {column.source for group in node.groups for column in [_find(group, below)] if column is not None}
-                return self._items(node.items, tuple(column for column in below if column.source in groups))
+                return self._select(node.items, tuple(column for column in below if column.source in groups))
             case Join() if not node.lateral and not self._reads_in_subs(node.subs):
                 return self._join(node)
             case _:
@@ -76,12 +76,13 @@ class _Locality:
     def _reads_in_subs(self, subs: tuple[Node, ...]) -> bool:
         return any(self._kept in names_read(plan) for plan in subs)
 
-    def _project(self, node: Project, below: tuple[_Passed, ...]) -> tuple[_Passed, ...]:
-        for item in node.items:
+    def _select(self, items: tuple[Item, ...], below: tuple[_Passed, ...]) -> tuple[_Passed, ...]:
+        """The columns that a select list passes on; its window functions look at all rows of their partition."""
+        for item in items:
             for partition in _partitions(item.text):
                 sources = {column.source for text in partition for column in [_find(text, below)] if column is not None}
                 below = tuple(column for column in below if column.source in sources)
-        return self._items(node.items, below)
+        return self._items(items, below)
 
     def _items(self, items: tuple[Item, ...], below: tuple[_Passed, ...]) -> tuple[_Passed, ...]:
         passed: list[_Passed] = []

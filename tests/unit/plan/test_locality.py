@@ -17,6 +17,10 @@ CASES = [
     ("SELECT card, rank() OVER (ORDER BY n DESC) AS r FROM kept", {}),
     ("SELECT window, max(n) AS m FROM kept GROUP BY window", {"window": "window"}),
     ("SELECT max(n) AS m FROM kept", {}),
+    ("SELECT card, sum(n) AS s, rank() OVER (ORDER BY sum(n) DESC) AS r FROM kept GROUP BY card", {}),
+    ("SELECT window, card, rank() OVER (PARTITION BY window ORDER BY sum(n)) AS r FROM kept GROUP BY window, card", {"window": "window"}),
+    ("SELECT card, sum(n) AS s, count(*) OVER w AS r FROM kept GROUP BY card WINDOW w AS (ORDER BY card)", {}),
+    ("SELECT card, sum(n) AS s, count(*) OVER w AS r FROM kept GROUP BY card WINDOW w AS (PARTITION BY card)", {"card": "card"}),
     (
         "SELECT k.* FROM kept k JOIN (SELECT window, max(n) AS m FROM kept GROUP BY window) d ON k.window = d.window AND k.n = d.m",
         {"window": "window"},
