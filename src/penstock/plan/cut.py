@@ -18,6 +18,7 @@ from penstock.plan.declare import Declaration, Emit, Stream, View
 from penstock.plan.divide import KEEP, above, can_be_guarded, flagged
 from penstock.plan.inline import inlined, meaning
 from penstock.plan.keys import ALL_COLUMNS, group_names, hidden_keys, result_key
+from penstock.plan.names import Names, schemas
 from penstock.plan.nodes import Aggregate, Alias, Distinct, Filter, Item, Join, Node, Order, Project, Scan, children, names_read, walk
 from penstock.plan.rewrite import rewrite
 from penstock.plan.shape import Shapes, window_of
@@ -69,6 +70,7 @@ def cut(view: View, declared: Mapping[str, Declaration]) -> Cut:
 class _Cutter:
     def __init__(self, declared: Mapping[str, Declaration]) -> None:
         self._declared = declared
+        self._names = Names(schemas(declared))
         self._shapes = Shapes(lambda name: isinstance(declared.get(name), Stream))
 
     def decide(self, view: View) -> Cut:
@@ -103,7 +105,7 @@ class _Cutter:
         if self._shapes.appends(plan):
             reason = "Spark counts up to the limit" if isinstance(plan, Order) else "an inner join of two streams only adds rows"
             return Cut(Strategy.INCREMENTAL, reason, plan)
-        rewritten = rewrite(plan)
+        rewritten = rewrite(plan, self._names)
         fused = self._fused(rewritten, on_close=False)
         if fused is not None:
             return fused
@@ -112,7 +114,7 @@ class _Cutter:
         return self._kept(plan, rewritten, on_close=False)
 
     def _on_close(self, view: View, plan: Node) -> Cut:
-        rewritten = rewrite(plan)
+        rewritten = rewrite(plan, self._names)
         fused = self._fused(rewritten, on_close=True)
         if fused is not None:
             return fused

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from penstock.plan import scalar, terms
 from penstock.plan.mentions import exact_occurrences, near_occurrences
+from penstock.plan.names import Names
 from penstock.plan.nodes import Aggregate, Distinct, Filter, Item, Node, Order, Project, rebuild
 from penstock.plan.sorting import output_column
+from penstock.plan.sums import decimal_of_sum
 
 # How partial results of a finer grouping are combined; what is not here has no exact combination for every type.
 _COMBINE = {
@@ -24,7 +26,7 @@ _COMBINE = {
 }
 
 
-def split_analytic(node: Node) -> Node:
+def split_analytic(node: Node, names: Names) -> Node:
     """`rank() OVER (ORDER BY sum(x))` beside GROUP BY becomes a projection over the plain aggregate."""
     if not isinstance(node, Aggregate) or node.grouping is not None:
         return node
@@ -39,7 +41,7 @@ def split_analytic(node: Node) -> Node:
     return Project(inner, items, subs=node.subs, where=node.where)
 
 
-def split_distinct(node: Node) -> Node:
+def split_distinct(node: Node, names: Names) -> Node:
     """`count(DISTINCT x)` becomes an aggregate over the groups of (keys, x), which Spark can keep."""
     if not isinstance(node, Aggregate) or node.grouping is not None or node.subs:
         return node
@@ -53,25 +55,21 @@ def split_distinct(node: Node) -> Node:
         return node  # a finer grouping would make other sessions
     if any(call.distinct and terms.has_clause(text, call) for text in texts for call in scalar.aggregate_calls(text)):
         return node
-    if any(_sums_in_part(text) for text in texts):
-        return node
-    split = _Split(node.groups, distinct=True)
+    sums = {text[call.start : call.end]: call for text in texts for call in scalar.aggregate_calls(text) if call.name == "sum" and not call.distinct}
+    types = {text: decimal_of_sum(call, names.items_scope(node).look) for text, call in sums.items()}
+    if None in types.values():
+        return node  # a wider DECIMAL would have another scale in what is computed from it
+    split = _Split(node.groups, distinct=True, decimals={text: kind for text, kind in types.items() if kind})
     items = tuple(Item(split.lift(item.text), terms.item_name(item)) for item in node.items)
     having = None if node.having is None else split.lift(terms.unaliased(node.having, node.items))
     inner = Aggregate(node.input, (*node.groups, *split.arguments), split.items(), where=node.where)
     return Aggregate(inner, split.group_names(), items, having, where=node.where)
 
 
-def _sums_in_part(text: str) -> bool:
-    """A sum of sums is a wider DECIMAL: the same number by itself, but another scale in what is computed from it."""
-    sums = [call for call in scalar.aggregate_calls(text) if call.name.lower() == "sum" and not call.distinct]
-    return any(text[call.start : call.end].strip() != text.strip() for call in sums)
-
-
-def carry_sort_keys(node: Node) -> Node:
+def carry_sort_keys(node: Node, names: Names) -> Node:
     """Sort keys above an aggregate that will be split become columns of it, for they are said in its own terms."""
     below = node.input.input if isinstance(node, Order) and isinstance(node.input, Distinct) else node.input if isinstance(node, Order) else None
-    if not isinstance(node, Order) or not isinstance(below, Aggregate) or split_distinct(split_analytic(below)) is below:
+    if not isinstance(node, Order) or not isinstance(below, Aggregate) or not _will_be_split(below, names):
         return node
     keys: list[str] = []
     carried: list[Item] = []
@@ -86,30 +84,39 @@ def carry_sort_keys(node: Node) -> Node:
     return replace(node, input=replace(below, items=(*below.items, *carried))) if carried else node
 
 
+def _will_be_split(node: Aggregate, names: Names) -> bool:
+    return any(rule(node, names) is not node for rule in RULES)
+
+
 def _all_named(node: Aggregate) -> bool:
     """A column that only Spark can name must not be renamed by a rewrite."""
     return all(terms.item_name(item) for item in node.items)
 
 
-RULES: tuple[Callable[[Node], Node], ...] = (split_analytic, split_distinct)
+RULES: tuple[Callable[[Node, Names], Node], ...] = (split_analytic, split_distinct)
 
 
-def rewrite(node: Node) -> Node:
+def rewrite(node: Node, names: Names) -> Node:
     """The plan after every rule was applied everywhere, from the leaves up."""
-    node = rebuild(carry_sort_keys(node), rewrite)
+
+    def again(part: Node) -> Node:
+        return rewrite(part, names)
+
+    node = rebuild(carry_sort_keys(node, names), again)
     for rule in RULES:
-        changed = rule(node)
+        changed = rule(node, names)
         if changed is not node:
-            return rebuild(changed, rewrite)
+            return rebuild(changed, again)
     return node
 
 
 class _Split:
     """Collects the groups and aggregate calls of a block as named columns, and lifts texts above them."""
 
-    def __init__(self, groups: tuple[str, ...], *, distinct: bool = False) -> None:
+    def __init__(self, groups: tuple[str, ...], *, distinct: bool = False, decimals: Mapping[str, str] | None = None) -> None:
         self._groups = groups
         self._distinct = distinct
+        self._decimals = decimals or {}
         self._calls: list[str] = []
         self.arguments: list[str] = []
 
@@ -151,6 +158,8 @@ class _Split:
         if not self._distinct:
             return name
         combined = f"{_COMBINE[call.name.lower()]}({name})"
+        if text in self._decimals:
+            return f"cast({combined} AS {self._decimals[text]})"
         return f"coalesce({combined}, 0)" if call.name.lower() in ("count", "count_if") else combined
 
     def _distinct_call(self, text: str, call: scalar.Call) -> str:

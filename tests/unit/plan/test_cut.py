@@ -315,3 +315,22 @@ def test_two_orders_over_equal_aggregates_have_keys_of_their_own() -> None:
 )
 def test_what_cannot_be_kept_to_sort_by_is_read_again(text: str) -> None:
     assert decide(text).strategy is Strategy.RECOMPUTE
+
+
+SUMS = [
+    ("sum(amount) AS s", "cast(sum(__a0) AS decimal(22,2)) AS `s`"),
+    ("sum(amount) / 2 AS s", "cast(sum(__a0) AS decimal(22,2)) / 2 AS `s`"),
+    ("sum(amount) FILTER (WHERE id > 'a') AS s", "cast(sum(__a0) AS decimal(22,2)) AS `s`"),
+    ("sum(length(id) * 2) / 3 AS s", "sum(__a0) / 3 AS `s`"),
+    ("sum(if(amount > 1, 1.5D, 0)) AS s", None),
+    ("sum(amount * 2) AS s", None),
+    ("sum(length(id) * 1.5) AS s", None),
+    ("sum(extract(SECOND FROM at)) AS s", None),
+]
+
+
+@pytest.mark.parametrize(("item", "above"), SUMS, ids=[item for item, _ in SUMS])
+def test_a_sum_of_sums_is_of_the_type_of_the_sum(item: str, above: str | None) -> None:
+    found = decide(f"SELECT card, {item}, count(DISTINCT id) AS n FROM pay GROUP BY card")
+    assert found.strategy is (Strategy.RECOMPUTE if above is None else Strategy.KEPT)
+    assert above is None or (found.upper is not None and above in sql(found.upper))
