@@ -12,26 +12,22 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
 from penstock.errors import UserError
-from penstock.eventtime import delay
+from penstock.plan.check_cycles import circles
 from penstock.plan.check_files import shared_folders
 from penstock.plan.check_groups import misplaced_aggregates, ungrouped_columns
 from penstock.plan.check_names import expressions, unknown_columns, unknown_functions, unknown_shared
 from penstock.plan.check_options import option_findings, setting_findings
+from penstock.plan.check_sources import SourceCheck, source_findings
 from penstock.plan.check_state import state_findings
 from penstock.plan.check_types import impossible_equalities, impossible_sums, wrong_sides, wrong_windows
 from penstock.plan.declare import Declaration, Declared, Options, Sink, Stream, Table, View
 from penstock.plan.findings import ERROR, Finding, Spot, from_error, placed
 from penstock.plan.forbid import forbid
-from penstock.plan.grammar import tokens
 from penstock.plan.names import Names, schemas
-from penstock.plan.nodes import Opaque, Scan, names_read, walk
-from penstock.plan.reread import aggregate_calls, column_refs
+from penstock.plan.nodes import Opaque, Scan, walk
 from penstock.plan.resolve import closest
 from penstock.plan.text import sql
-from penstock.plan.types import UNKNOWN, near_type, unknown_type
-from penstock.schema import Column
 
-SourceCheck: TypeAlias = Callable[[str, str, Options, Sequence[str]], object]
 SinkCheck: TypeAlias = Callable[[str, Options], object]
 _RESERVED_ENDINGS = ("__late", "__dead", "__kept")
 _EXPRESSION_CHECKS = (
@@ -52,19 +48,21 @@ def check(declared: Declared, check_source: SourceCheck, check_sink: SinkCheck, 
     PromiseFault; `kind` is `stream` or `table`. `trigger` is the setting of that name.
     """
     names = Names(schemas(declared.declarations))
+    cycles = circles(declared)
     found: dict[Finding, None] = {}
     for name, entry in declared.declarations.items():
         found.update(dict.fromkeys(_reserved(name, entry)))
         match entry:
             case Stream() | Table():
-                found.update(dict.fromkeys(_source(entry, check_source)))
+                found.update(dict.fromkeys(source_findings(entry, check_source)))
             case View():
-                found.update(dict.fromkeys(_view(entry, declared, names, trigger)))
+                found.update(dict.fromkeys(_view(entry, declared, names)))
+                if name not in cycles.reached:  # what a view keeps is told by its plan, and one that reads itself has no end
+                    found.update(dict.fromkeys(_upkeep(entry, declared, names, trigger)))
             case Sink():
                 found.update(dict.fromkeys(_sink(entry, declared, check_sink)))
-    cycles = list(_cycles(declared))
-    found.update(dict.fromkeys(cycles))
-    if not cycles:
+    found.update(dict.fromkeys(cycles.findings))
+    if not cycles.findings:
         found.update(dict.fromkeys(shared_folders(declared)))
     found.update(dict.fromkeys(setting_findings(trigger)))
     return list(found)
@@ -86,78 +84,7 @@ def _reserved(name: str, entry: Declaration) -> Iterator[Finding]:
         yield Finding(ERROR, "NameFault", f"`{name}` is a reserved name", entry.where, hint=hint)
 
 
-def _source(entry: Stream | Table, check_source: SourceCheck) -> Iterator[Finding]:
-    seen: set[str] = set()
-    for column in entry.schema:
-        if column.name.startswith("__"):
-            hint = "names of columns that begin with __ belong to Penstock"
-            yield Finding(ERROR, "NameFault", f"`{entry.name}.{column.name}` is a reserved name", entry.where, hint=hint)
-        if column.name.lower() in seen:
-            hint = "names of columns differ in more than their case"
-            yield Finding(ERROR, "NameFault", f"`{entry.name}` has two columns `{column.name}`", entry.where, hint=hint)
-        seen.add(column.name.lower())
-        if column.computed is not None:
-            yield from _computed(entry, column, column.computed)
-        wrong = unknown_type(column.type)
-        if wrong is not None and column.type != UNKNOWN:
-            near = near_type(wrong)
-            hint = f"did you mean {near.upper()}?" if near else "e.g. STRING, BIGINT, DOUBLE, DECIMAL(12,2), TIMESTAMP, ARRAY<STRING>"
-            yield Finding(ERROR, "TypeFault", f"`{entry.name}.{column.name}`: there is no type `{wrong}`", entry.where, hint=hint)
-    if isinstance(entry, Stream):
-        yield from _event_time(entry)
-    kind = "stream" if isinstance(entry, Stream) else "table"
-    try:
-        check_source(kind, entry.name, entry.options, entry.schema.given.names)
-        for name, value in entry.options.items():  # a generator's columns are expressions, which reach Spark as SQL does
-            if isinstance(value, str) and entry.schema.find(name) is not None:
-                forbid(value, entry.where)
-    except UserError as error:
-        yield from_error(error, entry.where)
-
-
-def _computed(entry: Stream | Table, column: Column, expression: str) -> Iterator[Finding]:
-    """A computed column is an expression over the columns that a record of a stream holds."""
-    name = f"`{entry.name}.{column.name}`"
-    if isinstance(entry, Table):
-        hint = "compute it in the view that joins the table"
-        yield Finding(ERROR, "PlanFault", f"{name}: only a stream has computed columns", entry.where, hint=hint)
-        return
-    if column.type == UNKNOWN:
-        hint = f"write its type: {column.name} TIMESTAMP AS ({expression})"
-        yield Finding(ERROR, "TypeFault", f"{name}: the type of `{expression}` is not known without running it", entry.where, hint=hint)
-    try:
-        forbid(expression, entry.where)
-    except UserError as error:
-        yield from_error(error, entry.where)
-    if aggregate_calls(expression) or any(token.is_word("select", "over") for token in tokens(expression)):
-        hint = "aggregates and subqueries belong into a view"
-        yield Finding(ERROR, "PlanFault", f"{name}: a column is computed from its own record alone", entry.where, hint=hint)
-        return
-    for ref in column_refs(expression):
-        if entry.schema.given.find(ref.parts[0]) is None:
-            near = closest(ref.parts[0], entry.schema.given.names)
-            hint = f"did you mean `{near}`?" if near else f"a record holds: {', '.join(entry.schema.given.names)}"
-            yield Finding(ERROR, "NameFault", f"{name}: a record of `{entry.name}` has no column `{ref.parts[0]}`", entry.where, hint=hint)
-
-
-def _event_time(stream: Stream) -> Iterator[Finding]:
-    if stream.event_time is not None and len(stream.schema):
-        column = stream.schema.find(stream.event_time)
-        if column is None:
-            near = closest(stream.event_time, stream.schema.names)
-            message = f"`{stream.name}` has no column `{stream.event_time}` for its event time"
-            yield Finding(ERROR, "NameFault", message, stream.where, hint=f"did you mean `{near}`?" if near else None)
-        elif column.type not in ("timestamp", "timestamp_ntz"):
-            message = f"the event time of `{stream.name}` is {column.type.upper()}, not TIMESTAMP"
-            yield Finding(ERROR, "TypeFault", message, stream.where, hint=f"declare `{column.name} TIMESTAMP`")
-    if stream.lateness is not None:
-        try:
-            delay(stream.lateness)
-        except UserError as error:
-            yield from_error(error, stream.where)
-
-
-def _view(view: View, declared: Declared, names: Names, trigger: str) -> Iterator[Finding]:
+def _view(view: View, declared: Declared, names: Names) -> Iterator[Finding]:
     yield from _unknown_relations(view, declared)
     yield from _forbidden(view)
     for expression in expressions(view.query, names):
@@ -167,6 +94,9 @@ def _view(view: View, declared: Declared, names: Names, trigger: str) -> Iterato
         yield from unknown_shared(view, node, names)
         yield from wrong_sides(view, node, names)
     yield from _result_names(view, names)
+
+
+def _upkeep(view: View, declared: Declared, names: Names, trigger: str) -> Iterator[Finding]:
     yield from state_findings(view, declared, names)
     yield from option_findings(view, declared, trigger)
 
@@ -221,24 +151,6 @@ def _sink(sink: Sink, declared: Declared, check_sink: SinkCheck) -> Iterator[Fin
         check_sink(sink.name, sink.options)
     except UserError as error:
         yield from_error(error, sink.where)
-
-
-def _cycles(declared: Declared) -> Iterator[Finding]:
-    views = {name.lower(): view for name, view in declared.views.items()}
-    done: set[str] = set()
-
-    def follow(name: str, path: tuple[str, ...]) -> Iterator[Finding]:
-        if name in path:
-            round_trip = " -> ".join((*path[path.index(name) :], name))
-            view = views[name]
-            yield Finding(ERROR, "PlanFault", f"views that read each other: {round_trip}", view.where, hint="let one of them read the stream itself")
-        elif name in views and name not in done:
-            for read in names_read(views[name].query):
-                yield from follow(read.lower(), (*path, name))
-            done.add(name)
-
-    for name in views:
-        yield from follow(name, ())
 
 
 __all__ = ["Finding", "check", "raise_first"]

@@ -1,0 +1,91 @@
+"""Finds what is wrong with a stream or table as it is declared: names, types, computed columns, event time, options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
+from penstock.errors import UserError
+from penstock.eventtime import delay
+from penstock.plan.declare import Options, Stream, Table
+from penstock.plan.findings import ERROR, Finding, from_error
+from penstock.plan.forbid import forbid
+from penstock.plan.grammar import tokens
+from penstock.plan.reread import aggregate_calls, column_refs
+from penstock.plan.resolve import closest
+from penstock.plan.types import UNKNOWN, near_type, unknown_type
+from penstock.schema import Column
+
+SourceCheck: TypeAlias = Callable[[str, str, Options, Sequence[str]], object]
+
+
+def source_findings(entry: Stream | Table, check_source: SourceCheck) -> Iterator[Finding]:
+    """Everything that is wrong with one declaration."""
+    seen: set[str] = set()
+    for column in entry.schema:
+        if column.name.startswith("__"):
+            hint = "names of columns that begin with __ belong to Penstock"
+            yield Finding(ERROR, "NameFault", f"`{entry.name}.{column.name}` is a reserved name", entry.where, hint=hint)
+        if column.name.lower() in seen:
+            hint = "names of columns differ in more than their case"
+            yield Finding(ERROR, "NameFault", f"`{entry.name}` has two columns `{column.name}`", entry.where, hint=hint)
+        seen.add(column.name.lower())
+        if column.computed is not None:
+            yield from _computed(entry, column, column.computed)
+        wrong = unknown_type(column.type)
+        if wrong is not None and column.type != UNKNOWN:
+            near = near_type(wrong)
+            hint = f"did you mean {near.upper()}?" if near else "e.g. STRING, BIGINT, DOUBLE, DECIMAL(12,2), TIMESTAMP, ARRAY<STRING>"
+            yield Finding(ERROR, "TypeFault", f"`{entry.name}.{column.name}`: there is no type `{wrong}`", entry.where, hint=hint)
+    if isinstance(entry, Stream):
+        yield from _event_time(entry)
+    kind = "stream" if isinstance(entry, Stream) else "table"
+    try:
+        check_source(kind, entry.name, entry.options, entry.schema.given.names)
+        for name, value in entry.options.items():  # a generator's columns are expressions, which reach Spark as SQL does
+            if isinstance(value, str) and entry.schema.find(name) is not None:
+                forbid(value, entry.where)
+    except UserError as error:
+        yield from_error(error, entry.where)
+
+
+def _computed(entry: Stream | Table, column: Column, expression: str) -> Iterator[Finding]:
+    """A computed column is an expression over the columns that a record of a stream holds."""
+    name = f"`{entry.name}.{column.name}`"
+    if isinstance(entry, Table):
+        hint = "compute it in the view that joins the table"
+        yield Finding(ERROR, "PlanFault", f"{name}: only a stream has computed columns", entry.where, hint=hint)
+        return
+    if column.type == UNKNOWN:
+        hint = f"write its type: {column.name} TIMESTAMP AS ({expression})"
+        yield Finding(ERROR, "TypeFault", f"{name}: the type of `{expression}` is not known without running it", entry.where, hint=hint)
+    try:
+        forbid(expression, entry.where)
+    except UserError as error:
+        yield from_error(error, entry.where)
+    if aggregate_calls(expression) or any(token.is_word("select", "over") for token in tokens(expression)):
+        hint = "aggregates and subqueries belong into a view"
+        yield Finding(ERROR, "PlanFault", f"{name}: a column is computed from its own record alone", entry.where, hint=hint)
+        return
+    for ref in column_refs(expression):
+        if entry.schema.given.find(ref.parts[0]) is None:
+            near = closest(ref.parts[0], entry.schema.given.names)
+            hint = f"did you mean `{near}`?" if near else f"a record holds: {', '.join(entry.schema.given.names)}"
+            yield Finding(ERROR, "NameFault", f"{name}: a record of `{entry.name}` has no column `{ref.parts[0]}`", entry.where, hint=hint)
+
+
+def _event_time(stream: Stream) -> Iterator[Finding]:
+    if stream.event_time is not None and len(stream.schema):
+        column = stream.schema.find(stream.event_time)
+        if column is None:
+            near = closest(stream.event_time, stream.schema.names)
+            message = f"`{stream.name}` has no column `{stream.event_time}` for its event time"
+            yield Finding(ERROR, "NameFault", message, stream.where, hint=f"did you mean `{near}`?" if near else None)
+        elif column.type not in ("timestamp", "timestamp_ntz"):
+            message = f"the event time of `{stream.name}` is {column.type.upper()}, not TIMESTAMP"
+            yield Finding(ERROR, "TypeFault", message, stream.where, hint=f"declare `{column.name} TIMESTAMP`")
+    if stream.lateness is not None:
+        try:
+            delay(stream.lateness)
+        except UserError as error:
+            yield from_error(error, stream.where)
