@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -26,6 +27,8 @@ _SYNONYMS = {
     "bool": "boolean",
     "timestamp_ltz": "timestamp",
 }
+_LENGTH = re.compile(r"\A(?:varchar|char|character)(?:\(\d+\))?(?=\s|\Z)")
+_FRACTION = re.compile(r"\A(timestamp(?:_ntz)?)\([0-6]\)")
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,8 @@ def normal_type(text: str) -> str:
         normal = _normal_field if head == "struct" else normal_type
         return f"{head}<{','.join(normal(part) for part in _split_types(rest[1:-1]))}>"
     lowered = _SYNONYMS.get(head, head) + rest.lower()
+    # Spark bounds a text's length only in tables of its own, and a time always has microseconds
+    lowered = _LENGTH.sub("string", _FRACTION.sub(r"\1", lowered))
     return "decimal(10,0)" if lowered == "decimal" else lowered
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from penstock.errors import OptionFault, PlanFault, SyntaxFault, Where
+from penstock.errors import OptionFault, PlanFault, UserError, Where
 from penstock.plan.connectors import Connector, Value, option_texts
 from penstock.plan.declare import Declaration, Emit, Secret, Sink, Stream, Table, View
+from penstock.plan.definition import parse_columns
 from penstock.plan.fluent import Query, finished, scan, user_place
-from penstock.plan.infer import with_types
 from penstock.plan.nodes import Node, Scan
 from penstock.plan.select import parse_select
 from penstock.plan.statements import parse_statements
-from penstock.plan.types import parse_columns
 from penstock.schema import Schema
 
 
@@ -80,9 +79,9 @@ class App:
 
 def _columns(text: str, place: Where) -> Schema:
     try:
-        return with_types(parse_columns(text))
-    except SyntaxFault as fault:
-        raise SyntaxFault(fault.message, where=place, excerpt=fault.excerpt, hint=fault.hint) from None
+        return parse_columns(text)
+    except UserError as fault:
+        raise type(fault)(fault.message, where=place, hint=fault.hint) from None
 
 
 def _options(connector: object, options: dict[str, Value], place: Where) -> dict[str, str | Secret]:

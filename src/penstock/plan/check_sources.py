@@ -13,7 +13,7 @@ from penstock.plan.forbid import forbid
 from penstock.plan.grammar import tokens
 from penstock.plan.reread import aggregate_calls, column_refs
 from penstock.plan.resolve import closest
-from penstock.plan.types import UNKNOWN, near_type, unknown_type
+from penstock.plan.types import UNKNOWN, type_fault
 from penstock.schema import Column
 
 SourceCheck: TypeAlias = Callable[[str, str, Options, Sequence[str]], object]
@@ -32,11 +32,9 @@ def source_findings(entry: Stream | Table, check_source: SourceCheck) -> Iterato
         seen.add(column.name.lower())
         if column.computed is not None:
             yield from _computed(entry, column, column.computed)
-        wrong = unknown_type(column.type)
-        if wrong is not None and column.type != UNKNOWN:
-            near = near_type(wrong)
-            hint = f"did you mean {near.upper()}?" if near else "e.g. STRING, BIGINT, DOUBLE, DECIMAL(12,2), TIMESTAMP, ARRAY<STRING>"
-            yield Finding(ERROR, "TypeFault", f"`{entry.name}.{column.name}`: there is no type `{wrong}`", entry.where, hint=hint)
+        wrong = None if column.type == UNKNOWN else type_fault(column.type)
+        if wrong is not None:
+            yield Finding(ERROR, "TypeFault", f"`{entry.name}.{column.name}`: {wrong[0]}", entry.where, hint=wrong[1])
     if isinstance(entry, Stream):
         yield from _event_time(entry)
     kind = "stream" if isinstance(entry, Stream) else "table"

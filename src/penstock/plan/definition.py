@@ -43,6 +43,15 @@ def read_columns(passage: Passage, opening: int, close: int) -> Columns:
     return Columns(schema, *_watermark(passage, schema, *watermark))
 
 
+def parse_columns(text: str) -> Schema:
+    """The same list without its brackets, as Python gives it; there the event time is an argument of its own."""
+    passage = Passage(f"({text}\n)")
+    found = read_columns(passage, 0, passage.close(0, len(passage.tokens)))
+    if found.event_time is not None:
+        raise passage.fault("WATERMARK is not a column", 0, 1, f'write event_time="{found.event_time}", lateness="{found.lateness}"')
+    return found.schema
+
+
 def _entries(passage: Passage, opening: int, close: int) -> list[tuple[int, int]]:
     """The ranges between commas; those inside STRUCT<...> do not count."""
     entries: list[tuple[int, int]] = []
@@ -67,13 +76,27 @@ def _column(passage: Passage, low: int, high: int) -> Column:
     name = passage.tokens[low].value
     start = low + 1 + passage.is_op(low + 1, high, ":")
     end = next((index for index in range(start + 1, high) if passage.word(index, high, *_AFTER_TYPE) and _outside(passage, start, index)), high)
-    computed = _computed(passage, name, start if passage.word(start, high, "as", "generated") else end, high)
+    if passage.word(low, high, "primary", "unique", "foreign") and passage.word(start, high, "key"):
+        raise passage.fault("a source has no keys", low, high, "leave it away: a view is known by what it groups by")
+    computed = _computed(passage, name, _after_comments(passage, name, start if passage.word(start, high, "as", "generated") else end, high), high)
     if computed is not None and passage.word(start, high, "as", "generated"):
         return Column(name, UNKNOWN, computed)
     if start >= high or not passage.tokens[start].is_name or passage.word(start, high, *_AFTER_TYPE):
         hint = f"{name} STRING, for example; or computed from the others: {name} AS upper(word)"
         raise passage.fault(f"the column `{name}` has no type", low, high, hint)
     return Column(name, normal_type(passage.slice(start, end)), computed)
+
+
+def _after_comments(passage: Passage, name: str, low: int, high: int) -> int:
+    """Where what stands after a type is over, but for AS: NOT NULL, NULL, DEFAULT and COMMENT say nothing that a source could keep."""
+    at = low
+    while at < high and not passage.word(at, high, "as", "generated", "default"):
+        length = 2 if passage.word(at, high, "not", "comment") else 1
+        if not passage.word(at, high, "not", "comment", "null") or at + length > high:
+            hint = f"NOT NULL, COMMENT 'text' or AS expression may follow the type of `{name}`"
+            raise passage.fault(f"`{passage.tokens[at].text}` is not expected here", at, high, hint)
+        at += length
+    return at
 
 
 def _computed(passage: Passage, name: str, low: int, high: int) -> str | None:

@@ -1,10 +1,10 @@
-"""Types as Spark's DDL writes them: reading column lists, finding unknown type names, and what may be compared with what."""
+"""Types as Spark's DDL writes them: finding what is none, looking inside, and what may be compared with what."""
 
 from __future__ import annotations
 
 import difflib
+import re
 
-from penstock.errors import SyntaxFault
 from penstock.plan.grammar import Token, tokens
 from penstock.plan.words import words
 from penstock.schema import Column, Schema, family, normal_type
@@ -15,43 +15,53 @@ _PLAIN = words(
     "boolean bool tinyint byte smallint short int integer bigint long float real double date time timestamp timestamp_ltz timestamp_ntz "
     "string text char character varchar binary decimal dec numeric void interval variant geometry geography"
 )
-_NESTED = frozenset(("array", "map", "struct"))
+_NESTED_EXAMPLES = {"array": "ARRAY<STRING>", "map": "MAP<STRING, BIGINT>", "struct": "STRUCT<name: STRING, n: BIGINT>"}
+_NESTED = frozenset(_NESTED_EXAMPLES)
+_EXAMPLES = "e.g. STRING, BIGINT, DOUBLE, DECIMAL(12,2), TIMESTAMP, ARRAY<STRING>"
+_DECIMALS = ("decimal", "dec", "numeric")
+_DIGITS_MAX = 38
+_UNITS = "(year|month|day|hour|minute|second)"
+# What may follow the name of a type, once it is in its normal spelling.
+_FORMS: dict[str, re.Pattern[str]] = {
+    **{name: re.compile(normal_type(name)) for name in _PLAIN},
+    **dict.fromkeys(_DECIMALS, re.compile(r"decimal\((?P<digits>\d{1,2})(,(?P<after>\d{1,2}))?\)")),
+    "string": re.compile(r"string( collate [\w.]+)?"),
+    "time": re.compile(r"time(\([0-6]\))?"),
+    "interval": re.compile(rf"interval( {_UNITS}( to {_UNITS})?)?"),
+    **dict.fromkeys(("geometry", "geography"), re.compile(r"\w+\(\w+\)")),
+}
 _OPENING, _CLOSING = "(<[", ")>]"
 
 
-def parse_columns(text: str) -> Schema:
-    """`id STRING, amount DECIMAL(12,2)` as a schema; names in backticks may hold anything; NOT NULL and COMMENT are read over.
-
-    A column may be computed: `at AS timestamp_millis(ms)`; its type, where none is written, is UNKNOWN here.
-    """
-    columns = []
-    for part in _split(tokens(text), ","):
-        if len(part) < 2 or not part[0].is_name:
-            shown = text[part[0].start : part[-1].end] if part else text
-            raise SyntaxFault(f"`{shown}` is not a column", hint="write a name and a type, e.g. `id STRING, amount DECIMAL(12,2)`")
-        body = part[2:] if part[1].text == ":" else part[1:]
-        mark = next((index for index, token in enumerate(body) if token.is_word("as") and index + 1 < len(body)), None)
-        computed = None if mark is None else text[body[mark + 1].start : body[-1].end]
-        if mark == 0:
-            columns.append(Column(part[0].value, UNKNOWN, computed))
-            continue
-        stop = next((index for index, token in enumerate(body) if index and token.is_word("not", "comment", "default", "null", "as")), len(body))
-        if not body[:stop]:
-            raise SyntaxFault(f"the column `{part[0].value}` has no type", hint="write a name and a type, e.g. `id STRING`")
-        columns.append(Column(part[0].value, normal_type(text[body[0].start : body[stop - 1].end]), computed))
-    return Schema(tuple(columns))
-
-
-def unknown_type(text: str) -> str | None:
-    """The first name in a type that Spark does not know, e.g. `strin` of `array<strin>`; None when all are known."""
+def type_fault(text: str) -> tuple[str, str] | None:
+    """What is wrong with the first part of a type that Spark would refuse, and what to do; None where it reads all of it."""
     found = tokens(text)
     head = found[0].text.lower() if found else ""
-    if head not in _NESTED:
-        return None if head in _PLAIN else (found[0].text if found else text)
+    if head not in _PLAIN and head not in _NESTED:
+        written = found[0].text if found else text
+        near = near_type(written)
+        return f"there is no type `{written}`", f"did you mean {near.upper()}?" if near else _EXAMPLES
+    if head in _PLAIN:
+        return None if _fits(head, normal_type(text)) else _misused(head, text)
     parts = _inner_types(text)
-    if not parts:
-        return text
-    return next((wrong for wrong in (unknown_type(type_text) for _, type_text in parts) if wrong is not None), None)
+    if len(parts) != {"array": 1, "map": 2}.get(head, len(parts)) or not parts or found[-1].text.strip(">"):
+        return f"`{text}` is not a type", f"write {_NESTED_EXAMPLES[head]}"
+    return next((fault for fault in (type_fault(inner) for _, inner in parts) if fault is not None), None)
+
+
+def _fits(head: str, normal: str) -> bool:
+    form = _FORMS[head].fullmatch(normal)
+    if form is None or head not in _DECIMALS:
+        return form is not None
+    return int(form["after"] or 0) <= int(form["digits"]) <= _DIGITS_MAX and int(form["digits"]) > 0
+
+
+def _misused(head: str, text: str) -> tuple[str, str]:
+    if head in _DECIMALS:
+        return f"`{text}` is not a type", f"DECIMAL(p,s) has 1 to {_DIGITS_MAX} digits, s of them after the point: DECIMAL(12,2)"
+    if head.startswith("time"):
+        return f"`{text}` is not a type", f"{head.upper()} knows microseconds, six digits of a second; write {head.upper()} alone"
+    return f"`{text}` is not a type", f"write {head.upper()} alone; only NOT NULL, COMMENT and AS may follow a type"
 
 
 def near_type(name: str) -> str | None:
@@ -118,6 +128,13 @@ def _inner_types(text: str) -> list[tuple[str, str]]:
     for part in _split(tokens(inner), ","):
         skipped = 0 if not named else 2 if len(part) > 1 and part[1].text == ":" else 1
         body = part[skipped:]
+        after = (at for at in range(1, len(body)) if named and body[at].is_word("not", "comment", "default") and _balanced(body[:at]))
+        body = body[: next(after, None)]
         if body:
             pairs.append((part[0].value if named else "", inner[body[0].start : body[-1].end]))
     return pairs
+
+
+def _balanced(found: tuple[Token, ...]) -> bool:
+    """Whether every angle bracket that opens is closed: a word after it is about this field and not about one inside."""
+    return sum(token.text.count("<") - token.text.count(">") for token in found if token.kind == "op") == 0

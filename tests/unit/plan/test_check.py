@@ -13,11 +13,11 @@ import penstock as ps
 from penstock.errors import OptionFault, PlanFault, PromiseFault, Where
 from penstock.plan.check import Finding, check, raise_first
 from penstock.plan.declare import Declaration, Declared, Emit, Options, Sink, Stream, Table, View
+from penstock.plan.definition import parse_columns
 from penstock.plan.load import load
 from penstock.plan.select import parse_select
 from penstock.plan.statements import parse_statements
-from penstock.plan.types import parse_columns
-from penstock.schema import Schema
+from penstock.schema import Column, Schema
 
 PAYMENTS = Stream(
     "payments",
@@ -277,7 +277,7 @@ def test_windows_that_can_be_seen_beside_what_cannot_are_no_error(sql: str) -> N
         (replace(RAW, name="s", event_time="line"), "TypeFault"),
         (replace(RAW, name="s", event_time="seen", lateness="soon"), "TypeFault"),
         (replace(RAW, name="s", schema=parse_columns("a STRIN")), "TypeFault"),
-        (replace(RAW, name="s", schema=parse_columns("a INT, A STRING")), "NameFault"),
+        (replace(RAW, name="s", schema=Schema((Column("a", "int"), Column("A", "string")))), "NameFault"),
         (replace(RAW, name="s", schema=parse_columns("__position STRING")), "NameFault"),
         (replace(RAW, name="__s"), "NameFault"),
         (replace(RAW, name="s__late"), "NameFault"),

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from penstock.errors import SyntaxFault
+from penstock.plan.declare import Stream
+from penstock.plan.definition import parse_columns
 from penstock.plan.names import columns_of
 from penstock.plan.select import parse_select
 from penstock.plan.spread import lateral_view
-from penstock.plan.types import comparable, parse_columns, unknown_type
+from penstock.plan.statements import parse_statements
+from penstock.plan.types import comparable, type_fault
 from penstock.schema import Schema
 
 SCHEMAS: dict[str, Schema] = {
@@ -74,17 +80,77 @@ def test_columns_keep_their_case_and_odd_names() -> None:
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
-        ("array<strin>", "strin"),
-        ("struct<a:int,b:map<string,txt>>", "txt"),
-        ("datetime", "datetime"),
-        ("array<array<map<int,struct<a:int>>>>", None),
-        ("decimal(12,2)", None),
-        ("interval day to second", None),
-        ("timestamp_ntz", None),
+        ("array<strin>", "there is no type `strin`"),
+        ("struct<a:int,b:map<string,txt>>", "there is no type `txt`"),
+        ("datetime", "there is no type `datetime`"),
+        ("int primary key", "`int primary key` is not a type"),
+        ("decimal(50,2)", "`decimal(50,2)` is not a type"),
+        ("decimal(2,5)", "`decimal(2,5)` is not a type"),
+        ("decimal(0)", "`decimal(0)` is not a type"),
+        ("timestamp(9)", "`timestamp(9)` is not a type"),
+        ("bigint(20)", "`bigint(20)` is not a type"),
+        ("array<int> nonsense", "`array<int> nonsense` is not a type"),
+        ("map<string>", "`map<string>` is not a type"),
+        ("array", "`array` is not a type"),
     ],
 )
-def test_unknown_types_are_named(text: str, wrong: str | None) -> None:
-    assert unknown_type(text) == wrong
+def test_types_that_spark_refuses_are_named(text: str, wrong: str) -> None:
+    fault = type_fault(text)
+    assert fault is not None
+    assert fault[0] == wrong
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "array<array<map<int,struct<a:int>>>>", "decimal(12,2)", "decimal", "dec(38)", "numeric(38,38)", "interval day to second", "interval",
+        "timestamp_ntz", "time(3)", "string collate UNICODE_CI", "text", "varchar(20)", "variant", "geography(4326)",
+        "struct<a:int NOT NULL,b:struct<c:string COMMENT 'x, y'> COMMENT 'z'>", "struct<comment:string,not:int,as:array<int>>",
+    ],
+)  # fmt: skip
+def test_types_that_spark_reads_are_right(text: str) -> None:
+    assert type_fault(text) is None
+
+
+@pytest.mark.parametrize(
+    ("written", "normal"),
+    [
+        ("VARCHAR(20)", "string"), ("char(3)", "string"), ("CHARACTER (3)", "string"), ("array<varchar(5)>", "array<string>"),
+        ("TIMESTAMP(3)", "timestamp"), ("TIMESTAMP_LTZ(6)", "timestamp"), ("TIMESTAMP_NTZ(3)", "timestamp_ntz"), ("TIMESTAMP(9)", "timestamp(9)"),
+        ("struct<a varchar(3), b timestamp(3)>", "struct<a:string,b:timestamp>"),
+    ],
+)  # fmt: skip
+def test_lengths_of_texts_and_fractions_of_seconds_are_what_spark_has_anyway(written: str, normal: str) -> None:
+    assert parse_columns(f"c {written}").columns[0].type == normal
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        "place STRUCT<comment: STRING, not: INT, null: INT, default: INT, as: INT>, n INT",
+        "`Größe cm` DOUBLE COMMENT 'wide', n BIGINT NOT NULL, m INT NULL COMMENT 'x' ",
+        "ms BIGINT, at TIMESTAMP GENERATED ALWAYS AS (timestamp_millis(ms)), day DATE NOT NULL AS (to_date(at))",
+    ],
+)
+def test_sql_and_python_read_columns_alike(columns: str) -> None:
+    (stream,) = parse_statements(f"CREATE STREAM s ({columns}) WITH (connector = 'files', path = 'in')", "app.sql")
+    assert isinstance(stream, Stream)
+    assert parse_columns(columns) == stream.schema
+
+
+@pytest.mark.parametrize(
+    ("columns", "says"),
+    [
+        ("id INT NOT NULL PRIMARY KEY", "`PRIMARY` is not expected here"),
+        ("id INT, PRIMARY KEY (id)", "a source has no keys"),
+        ("id INT, at TIMESTAMP, WATERMARK FOR at AS at - INTERVAL 5 SECONDS", 'event_time="at", lateness="5 seconds"'),
+        ("id", "has no type"),
+        ("id INT,, n INT", "a column is missing"),
+    ],
+)
+def test_what_is_no_column_is_said(columns: str, says: str) -> None:
+    with pytest.raises(SyntaxFault, match=re.escape(says)):
+        parse_columns(columns)
 
 
 def test_only_what_spark_refuses_is_incomparable() -> None:

@@ -20,7 +20,7 @@ def test_names_keep_their_case_and_any_character() -> None:
         ("decimal", Type("decimal", (10, 0))),
         ("Decimal( 5 )", Type("decimal", (5, 0))),
         ("decimal(38,18)", Type("decimal", (38, 18))),
-        ("varchar(10)", Type("varchar")),
+        ("varchar(10)", Type("string")),
         ("string collate UTF8_LCASE", Type("string")),
         ("interval day to second", Type("interval")),
         (
