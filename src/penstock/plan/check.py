@@ -20,6 +20,7 @@ from penstock.plan.check_options import option_findings, setting_findings
 from penstock.plan.check_sources import SourceCheck, source_findings
 from penstock.plan.check_state import state_findings
 from penstock.plan.check_types import impossible_equalities, impossible_sums, wrong_sides, wrong_windows
+from penstock.plan.check_watermarks import watermark_findings
 from penstock.plan.declare import Declaration, Declared, Options, Sink, Stream, Table, View
 from penstock.plan.findings import ERROR, Finding, Spot, from_error, placed
 from penstock.plan.forbid import forbid
@@ -58,7 +59,7 @@ def check(declared: Declared, check_source: SourceCheck, check_sink: SinkCheck, 
             case View():
                 found.update(dict.fromkeys(_view(entry, declared, names)))
                 if name not in cycles.reached:  # what a view keeps is told by its plan, and one that reads itself has no end
-                    found.update(dict.fromkeys(_upkeep(entry, declared, names, trigger)))
+                    found.update(dict.fromkeys(_upkeep(entry, declared, trigger)))
             case Sink():
                 found.update(dict.fromkeys(_sink(entry, declared, check_sink)))
     found.update(dict.fromkeys(cycles.findings))
@@ -87,6 +88,7 @@ def _reserved(name: str, entry: Declaration) -> Iterator[Finding]:
 def _view(view: View, declared: Declared, names: Names) -> Iterator[Finding]:
     yield from _unknown_relations(view, declared)
     yield from _forbidden(view)
+    yield from watermark_findings(view, declared)
     for expression in expressions(view.query, names):
         for one in _EXPRESSION_CHECKS:
             yield from one(view, expression)
@@ -96,8 +98,8 @@ def _view(view: View, declared: Declared, names: Names) -> Iterator[Finding]:
     yield from _result_names(view, names)
 
 
-def _upkeep(view: View, declared: Declared, names: Names, trigger: str) -> Iterator[Finding]:
-    yield from state_findings(view, declared, names)
+def _upkeep(view: View, declared: Declared, trigger: str) -> Iterator[Finding]:
+    yield from state_findings(view, declared)
     yield from option_findings(view, declared, trigger)
 
 

@@ -36,7 +36,7 @@ def source_findings(entry: Stream | Table, check_source: SourceCheck) -> Iterato
         if wrong is not None:
             yield Finding(ERROR, "TypeFault", f"`{entry.name}.{column.name}`: {wrong[0]}", entry.where, hint=wrong[1])
     if isinstance(entry, Stream):
-        yield from _event_time(entry)
+        yield from event_time_findings(entry)
     kind = "stream" if isinstance(entry, Stream) else "table"
     try:
         check_source(kind, entry.name, entry.options, entry.schema.given.names)
@@ -72,7 +72,8 @@ def _computed(entry: Stream | Table, column: Column, expression: str) -> Iterato
             yield Finding(ERROR, "NameFault", f"{name}: a record of `{entry.name}` has no column `{ref.parts[0]}`", entry.where, hint=hint)
 
 
-def _event_time(stream: Stream) -> Iterator[Finding]:
+def event_time_findings(stream: Stream) -> Iterator[Finding]:
+    """An event time that is no column or no time, and a lateness that is no duration."""
     if stream.event_time is not None and len(stream.schema):
         column = stream.schema.find(stream.event_time)
         if column is None:

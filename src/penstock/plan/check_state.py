@@ -3,57 +3,92 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from penstock.plan import reread
+from penstock.plan import reread, scalar
 from penstock.plan.declare import Declaration, Declared, Emit, Stream, Table, View
 from penstock.plan.findings import ERROR, WARNING, Finding, Spot, placed
-from penstock.plan.names import Names
-from penstock.plan.nodes import Aggregate, Distinct, Filter, Join, Node, Opaque, Union, names_read, walk
-from penstock.plan.resolve import Relation
-from penstock.plan.shape import window_of
+from penstock.plan.inline import inlined
+from penstock.plan.nodes import Aggregate, Alias, Distinct, Filter, Join, Node, Opaque, Union, names_read, walk
+from penstock.plan.shape import Shapes, window_of
 from penstock.plan.terms import bounds_time, grouping_expressions
-from penstock.plan.types import fields_of
+from penstock.plan.times import closes
 from penstock.plan.watermarks import scoped
-from penstock.schema import family
 
 _FOREVER = "its state is never dropped"
 
 
-def state_findings(view: View, declared: Declared, names: Names) -> Iterator[Finding]:
-    """What a view keeps for ever, and what EMIT ON WINDOW CLOSE lacks."""
-    entries = scoped(view, declared.declarations)
+def state_findings(view: View, declared: Declared) -> Iterator[Finding]:
+    """What a view keeps for ever, and what EMIT ON WINDOW CLOSE lacks. Views that only pass rows on are looked through."""
+    seen = _Seen(view, scoped(view, declared.declarations))
     if view.emit is Emit.ON_CLOSE:
-        yield from _closing(view, entries)
+        yield from _closing(seen)
     for node in walk(view.query):
         match node:
             case Aggregate():
-                yield from _aggregate(view, node, entries)
+                yield from _aggregate(seen, node)
             case Join():
-                yield from _join(view, node, entries)
+                yield from _join(seen, node)
             case Distinct():
-                yield from _distinct(view, node, entries, names)
+                yield from _distinct(seen, node)
             case _:
                 continue
 
 
-def _closing(view: View, entries: Mapping[str, Declaration]) -> Iterator[Finding]:
-    windows = [node for node in walk(view.query) if isinstance(node, Aggregate) and window_of(node) is not None]
-    hidden = next((node for node in walk(view.query) if isinstance(node, Opaque) and _hides_windows(node, entries, windows)), None)
+class _Seen:
+    """A view with the declarations as it sees them."""
+
+    def __init__(self, view: View, entries: Mapping[str, Declaration]) -> None:
+        self.view, self.entries = view, entries
+        self.streams = {name: entry for name, entry in entries.items() if isinstance(entry, Stream)}
+        self.shapes = Shapes(lambda name: name in self.streams)
+
+    def through(self, node: Node) -> Node:
+        """The plan with the views that keep nothing themselves replaced by theirs: their rows become state here."""
+        return inlined(node, self.entries, lambda view: not self.shapes.stateless(inlined(view.query, self.entries)))
+
+    def read(self, node: Node) -> list[Stream]:
+        return [self.streams[name] for name in names_read(node) if name in self.streams]
+
+    def found(self, node: Node, message: str, hint: str, severity: str = WARNING) -> Finding:
+        """Placed at the node, or at the whole query where the node stands in another view."""
+        own = any(part.where == node.where for part in walk(self.view.query))
+        where, excerpt = placed(self.view, Spot(node.where if own else self.view.query.where))
+        return Finding(severity, "PlanFault", message, where, excerpt, hint)
+
+    def stays_open(self, node: Aggregate) -> tuple[str, str] | None:
+        """Why a window is never closed by the watermark, and what to do; None where it is, or where that cannot be told."""
+        window, streams = window_of(node), self.read(node.input)
+        assert window is not None
+        for stream in streams:
+            if stream.event_time is None or stream.lateness is None:
+                time = stream.event_time or scalar.output_name(window.time) or "at"
+                lacks = "no event time" if stream.event_time is None else "no lateness"
+                hint = f"declare it on `{stream.name}`: WATERMARK FOR {time} AS {time} - INTERVAL 10 SECONDS"
+                return f"a window over `{stream.name}` never closes: the stream has {lacks}", hint
+        followed = self.shapes.stateless(node.input) or self.shapes.stream_join(node.input)
+        renamed = any(isinstance(part, Alias) and part.columns for part in walk(node.input))
+        if not streams or not followed or renamed or closes(node, self.streams):
+            return None
+        times = ", ".join(f"`{stream.event_time}` of `{stream.name}`" for stream in streams)
+        hint = f"group by window({streams[0].event_time}, ...), or declare the stream's WATERMARK FOR the column that you group by"
+        return f"a window over `{window.time}` never closes: the event time is {times}", hint
+
+
+def _closing(seen: _Seen) -> Iterator[Finding]:
+    whole = inlined(seen.view.query, seen.entries)
+    windows = [node for node in walk(whole) if isinstance(node, Aggregate) and window_of(node) is not None]
+    hidden = next((node for node in walk(whole) if isinstance(node, Opaque) and _hides_windows(node, seen.entries, windows)), None)
     if hidden is not None:
         hint = "QUALIFY, NATURAL JOIN, PIVOT, BY NAME and |> are not looked into: group in a subquery, and filter it with WHERE or join it with ON"
-        yield _found(view, Spot(hidden.where), f"`{view.name}` emits on window close, but its windows cannot be seen in this query", hint, ERROR)
+        yield seen.found(hidden, f"`{seen.view.name}` emits on window close, but its windows cannot be seen in this query", hint, ERROR)
     elif not windows:
         hint = "group by window(...) or session_window(...), or emit changes instead"
-        yield _found(view, Spot(view.query.where), f"`{view.name}` emits on window close, but groups by no window", hint, ERROR)
+        yield seen.found(seen.view.query, f"`{seen.view.name}` emits on window close, but groups by no window", hint, ERROR)
     for node in windows:
-        for stream in _streams(node.input, entries):
-            if stream.event_time is None or stream.lateness is None:
-                lacks = "no event time" if stream.event_time is None else "no lateness"
-                hint = (
-                    f"declare it on `{stream.name}`: WATERMARK FOR {stream.event_time or 'at'} AS {stream.event_time or 'at'} - INTERVAL 10 SECONDS"
-                )
-                message = f"a window over `{stream.name}` never closes: the stream has {lacks}"
-                yield _found(view, Spot(node.where), message, hint, ERROR)
+        open_end = seen.stays_open(node)
+        if open_end is not None:
+            yield seen.found(node, *open_end, ERROR)
 
 
 def _hides_windows(node: Opaque, entries: Mapping[str, Declaration], seen: Sequence[Aggregate]) -> bool:
@@ -62,51 +97,45 @@ def _hides_windows(node: Opaque, entries: Mapping[str, Declaration], seen: Seque
     return live and (not seen or reread.window_call(node.sql) is not None)
 
 
-def _aggregate(view: View, node: Aggregate, entries: Mapping[str, Declaration]) -> Iterator[Finding]:
-    streams = _streams(node.input, entries)
-    if not streams or view.emit is Emit.ON_CLOSE:
+def _aggregate(seen: _Seen, node: Aggregate) -> Iterator[Finding]:
+    below = seen.through(node.input)
+    if not seen.read(below) or seen.view.emit is Emit.ON_CLOSE:
         return
-    if window_of(node) is not None:
-        for stream in streams:
-            if stream.event_time is None or stream.lateness is None:
-                hint = f"declare an event time and its lateness on `{stream.name}` (WATERMARK FOR ...)"
-                yield _found(view, Spot(node.where), f"GROUP BY a window over `{stream.name}`, which has no event time: {_FOREVER}", hint)
+    window = window_of(node)
+    if window is not None and window.kind == "session":
+        return  # sessions that may still change are worked out from the history: nothing is kept of them
+    if window is not None:
+        open_end = seen.stays_open(replace(node, input=below))
+        if open_end is not None:
+            yield seen.found(node, f"{open_end[0]}: {_FOREVER}", open_end[1])
         return
-    grown = [group for group in grouping_expressions(node) if not _bounded(group, node.input, entries)]
+    grown = [group for group in grouping_expressions(node) if not _bounded(group, below, seen.entries)]
     if grown:
         hint = "group by a window too, or accept one kept row per group"
-        yield _found(view, Spot(node.where), f"GROUP BY {', '.join(grown)} keeps one row per group: {_FOREVER}", hint)
+        yield seen.found(node, f"GROUP BY {', '.join(grown)} keeps one row per group: {_FOREVER}", hint)
 
 
-def _join(view: View, node: Join, entries: Mapping[str, Declaration]) -> Iterator[Finding]:
-    left, right = _streams(node.left, entries), _streams(node.right, entries)
-    if not left or not right or any(isinstance(part, Aggregate | Opaque) for part in walk(node)):
+def _join(seen: _Seen, node: Join) -> Iterator[Finding]:
+    below = seen.through(node)
+    assert isinstance(below, Join)
+    left, right = seen.read(below.left), seen.read(below.right)
+    if not left or not right or any(isinstance(part, Aggregate | Opaque) for part in walk(below)):
         return
     times = [stream.event_time for stream in (*left, *right)]
-    conditions = [node.on or "", *(part.condition for part in walk(view.query) if isinstance(part, Filter))]
+    conditions = [node.on or "", *(part.condition for part in walk(seen.view.query) if isinstance(part, Filter))]
     if all(times) and any(bounds_time(text, {str(time).lower() for time in times}) for text in conditions):
         return
     names = f"`{left[0].name}` and `{right[0].name}`"
     hint = "declare the event time of both, and bound it: ... AND b.at BETWEEN a.at AND a.at + INTERVAL 1 HOUR"
-    yield _found(view, Spot(node.where), f"JOIN of the streams {names} without a bound on time: {_FOREVER}", hint)
+    yield seen.found(node, f"JOIN of the streams {names} without a bound on time: {_FOREVER}", hint)
 
 
-def _distinct(view: View, node: Distinct, entries: Mapping[str, Declaration], names: Names) -> Iterator[Finding]:
-    streams = _streams(node.input, entries)
-    below = [part for part in walk(node.input) if isinstance(part, Aggregate | Opaque)]
-    if not streams or below or isinstance(node.input, Union):
-        return
-    output = names.output(node.input)
-    timed = any(_is_time(output, stream) for stream in streams)
-    if not timed:
-        hint = "select the event-time column too, or group by a window"
-        yield _found(view, Spot(node.where), f"DISTINCT without event time keeps every row it has seen: {_FOREVER}", hint)
-
-
-def _is_time(output: Relation, stream: Stream) -> bool:
-    if output.open:
-        return True
-    return any(fields_of(column.type) is not None or family(column.type) == "time" for column in output.columns) and stream.event_time is not None
+def _distinct(seen: _Seen, node: Distinct) -> Iterator[Finding]:
+    """Spark keeps every row of a DISTINCT, also where the event time is one of its columns: a watermark would drop late rows."""
+    if seen.shapes.stateless(seen.through(node.input)):
+        words, other = ("UNION", "write UNION ALL, or ") if isinstance(node.input, Union) else ("DISTINCT", "")
+        hint = f"{other}group by the columns and by a window: GROUP BY window(at, '1 hour'), ..."
+        yield seen.found(node, f"{words} keeps every row it has seen: {_FOREVER}", hint)
 
 
 def _bounded(group: str, below: Node, entries: Mapping[str, Declaration]) -> bool:
@@ -115,13 +144,3 @@ def _bounded(group: str, below: Node, entries: Mapping[str, Declaration]) -> boo
     known = {name.lower() for table in tables if isinstance(table, Table) for name in table.schema.names}
     streamed = {name.lower() for entry in tables if isinstance(entry, Stream) for name in entry.schema.names}
     return all(ref.name.lower() in known - streamed for ref in reread.column_refs(group))
-
-
-def _streams(node: Node, entries: Mapping[str, Declaration]) -> list[Stream]:
-    found = (entries.get(name) for name in names_read(node))
-    return [entry for entry in found if isinstance(entry, Stream)]
-
-
-def _found(view: View, spot: Spot, message: str, hint: str, severity: str = WARNING) -> Finding:
-    where, excerpt = placed(view, spot)
-    return Finding(severity, "PlanFault", message, where, excerpt, hint)

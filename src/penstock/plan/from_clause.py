@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from penstock.errors import PlanFault
+from penstock.errors import PlanFault, TypeFault
+from penstock.eventtime import delay, format_interval
 from penstock.plan import tumble
 from penstock.plan.forbid import relation_fault, table_function
 from penstock.plan.grammar import tables
@@ -218,9 +219,13 @@ def _watermark(reading: Reading, node: Node, low: int, high: int) -> int:
             "a watermark is declared on a column of a stream", low, low + 1, "FROM STREAM t WATERMARK at DELAY OF INTERVAL 10 SECONDS"
         )
     end = min(high, at + 3 + passage.word(at + 2, high, "interval"))
-    end += passage.word(end, high, *UNITS)
-    words = [token.value for token in passage.tokens[at + 2 : end] if not token.is_word("interval")]
-    reading.notes.watermarks[source.name] = (passage.tokens[low + 1].value, " ".join(words))
+    while passage.word(end, high, "to", *UNITS):
+        end += 1
+    try:
+        late = delay(passage.slice(at + 2, end))
+    except TypeFault as fault:
+        raise passage.fault(fault.message, at + 2, end + 1, "WATERMARK at DELAY OF INTERVAL 10 SECONDS", TypeFault) from None
+    reading.notes.watermarks[source.name] = (passage.tokens[low + 1].value, format_interval(late))
     _hide(reading, low, end)
     return end
 

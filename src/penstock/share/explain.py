@@ -9,6 +9,8 @@ from penstock.plan.declare import Declared, Stream
 from penstock.plan.nodes import Aggregate, walk
 from penstock.plan.shape import Shapes, window_of
 from penstock.plan.text import sql
+from penstock.plan.times import closes
+from penstock.plan.watermarks import scoped
 from penstock.share.jobs import Job, Member, jobs, outputs
 from penstock.sink.options import delivery_of
 
@@ -110,12 +112,15 @@ def _state(member: Member, declared: Declared) -> str:
         return "none: read again from the source"
     if cut.strategy is Strategy.ON_VIEW:
         return f"the rows of {cut.base}, in the results store"
-    shapes = Shapes(lambda name: isinstance(declared.declarations.get(name), Stream))
-    windows = [window_of(part) for part in walk(cut.lower) if isinstance(part, Aggregate) and shapes.reads_stream(part)]
-    streams = [declared.streams[name] for name in cut.streams]
-    if any(windows) and cut.watermarked and all(stream.event_time for stream in streams):
-        size = next(window.size or "the session's gap" for window in windows if window is not None)
-        return f"bounded: open windows of {size} plus lateness of {', '.join(str(stream.lateness or '0 seconds') for stream in streams)}"
+    seen = {name: entry for name, entry in scoped(member.view, declared.declarations).items() if isinstance(entry, Stream)}
+    shapes = Shapes(lambda name: name in seen)
+    windowed = [part for part in walk(cut.lower) if isinstance(part, Aggregate) and window_of(part) is not None and shapes.reads_stream(part)]
+    streams = [seen[name] for name in cut.streams]
+    if windowed and cut.watermarked and all(stream.lateness for stream in streams) and all(closes(part, seen) for part in windowed):
+        size = next(window.size or "the session's gap" for window in map(window_of, windowed) if window is not None)
+        return f"bounded: open windows of {size} plus lateness of {', '.join(str(stream.lateness) for stream in streams)}"
+    if windowed:
+        return "one row per group and window, never dropped: no watermark passes these windows"
     if cut.watermarked and any(shapes.stream_join(part) for part in walk(cut.lower)) and all(stream.lateness for stream in streams):
         return f"bounded: rows that can still be joined, plus lateness of {', '.join(str(stream.lateness) for stream in streams)}"
     return "one row per distinct key, never dropped: it grows with the number of keys"

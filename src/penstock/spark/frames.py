@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -11,10 +11,11 @@ from pyspark.sql import functions as F
 
 from penstock.decode import CLOCK, dead_rows, decode
 from penstock.errors import OptionFault
-from penstock.plan.declare import Declared, Secret, Stream, Table
+from penstock.plan.declare import Declared, Secret, Stream, Table, View
 from penstock.plan.forbid import forbid
 from penstock.plan.nodes import Node, names_read
 from penstock.plan.text import sql
+from penstock.plan.watermarks import scoped
 from penstock.schema import quote
 from penstock.settings import Settings
 from penstock.source import Limits, Source, SourceSpec, Span
@@ -30,6 +31,10 @@ class App:
     settings: Settings
     state: Path
     secret: Callable[[str], str]
+
+    def seen_by(self, view: View) -> App:
+        """The app as a view sees it, which may declare event times of its own: they judge which records are dated too far ahead."""
+        return replace(self, declared=replace(self.declared, declarations=scoped(view, self.declared.declarations)))
 
     def options(self, options: Mapping[str, object]) -> dict[str, str]:
         """Option values as text, secrets read at the last moment."""

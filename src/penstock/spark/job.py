@@ -64,7 +64,7 @@ class JobRun:
         self._uppers: dict[str, Upper] = {}
         schemas = self._open_views()
         self._outbox = Outbox(app, job, incarnation, store, schemas, self._position)
-        self._dead = DeadLetters(self._desk, app, store, incarnation.checkpoint, self._lower.occurrences)
+        self._dead = DeadLetters(self._desk, app.seen_by(job.members[0].view), store, incarnation.checkpoint, self._lower.occurrences)
 
     @property
     def dead_found(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
@@ -11,7 +11,6 @@ from penstock.plan.cut import Strategy
 from penstock.plan.divide import KEEP
 from penstock.plan.keys import ALL_COLUMNS
 from penstock.plan.nodes import Item, Node, Project, Scan, Union, walk
-from penstock.plan.watermarks import scoped
 from penstock.share.jobs import Member
 from penstock.spark import rows
 from penstock.spark.frames import App, plan_frame, register_live
@@ -36,7 +35,7 @@ class Lower:
 def open_lower(spark: SparkSession, app: App, member: Member) -> Lower:
     """Compile the job's own plan over live streams."""
     cut = member.cut
-    app = replace(app, declared=replace(app.declared, declarations=scoped(member.view, app.declared.declarations)))
+    app = app.seen_by(member.view)
     plan = ticker(cut.streams) if cut.strategy is Strategy.RECOMPUTE else cut.lower
     register_live(spark, app, plan, watermarked=cut.watermarked, closes=cut.watermarked and cut.mode == "append")
     if not cut.streams:

@@ -60,7 +60,7 @@ class SparkRunner:
     def evaluate(self, plan: Node, view: View | None) -> Rows:
         desk = self._spark().newSession()
         try:
-            register_history(desk, self._app, plan, {})
+            register_history(desk, self._app if view is None else self._app.seen_by(view), plan, {})
             self._register_kept(desk, plan)
             frame = plan_frame(desk, plan)
             rows.check_names(frame.schema, view.name if view else "query")

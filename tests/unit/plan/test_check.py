@@ -195,6 +195,8 @@ UNBOUNDED = [
     ("SELECT id,\n count(*) AS n FROM payments GROUP BY id", 20),
     ("SELECT ad, id FROM payments\nJOIN clicks ON id = ad", 21),
     ("SELECT DISTINCT card FROM payments", 20),
+    ("SELECT DISTINCT card, at FROM payments", 20),
+    ("SELECT id FROM payments\nUNION SELECT ad FROM clicks", 21),
     ("SELECT window, count(*) AS n FROM raw GROUP BY window(seen, '1 hour')", 20),
 ]
 
@@ -216,7 +218,6 @@ BOUNDED = [
     "SELECT country, count(*) AS n FROM payments JOIN cards USING (card) GROUP BY country",
     "SELECT card, count(*) AS n FROM cards GROUP BY card",
     "SELECT id, ad FROM payments JOIN clicks ON id = ad AND clicked BETWEEN at AND at + INTERVAL 1 HOUR",
-    "SELECT DISTINCT card, at FROM payments",
 ]
 
 

@@ -110,7 +110,7 @@ def test_a_watermark_in_from_is_noted_on_the_view() -> None:
     text = "CREATE VIEW v AS SELECT * FROM STREAM t WATERMARK at DELAY OF INTERVAL 10 SECONDS AS k WHERE k.a > 1"
     view = one(text).declaration
     assert isinstance(view, View)
-    assert json.loads(str(view.options["__watermark"])) == {"t": ["at", "10 SECONDS"]}
+    assert json.loads(str(view.options["__watermark"])) == {"t": ["at", "10 seconds"]}
     assert view.query == parse_select("SELECT * FROM t AS k WHERE k.a > 1")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -11,7 +11,6 @@ from pyspark.sql import functions as F
 from penstock.plan.declare import Emit, Stream
 from penstock.plan.inline import meaning
 from penstock.plan.nodes import Node, names_read
-from penstock.plan.watermarks import scoped
 from penstock.schema import Schema, quote
 from penstock.share.jobs import Member
 from penstock.spark import rows
@@ -73,7 +72,7 @@ class _Batch:
     def __init__(self, desk: SparkSession, app: App, life: Life, member: Member, epoch: int) -> None:
         owner = life.job.members[0].view
         self._desk, self._life, self._member, self._epoch = desk, life, member, epoch
-        self._app = replace(app, declared=replace(app.declared, declarations=scoped(owner, app.declared.declarations)))
+        self._app = app.seen_by(owner)
         self._on_close = owner.emit is Emit.ON_CLOSE
         self._logged = life.logged(life.last if epoch < 0 else epoch)
         self._taken = Taken(desk, self._app, life, self._logged)

@@ -14,8 +14,9 @@ from penstock.eventtime import delay
 from penstock.plan import scalar, terms
 from penstock.plan.closed import held_back_ms, only_closed
 from penstock.plan.declare import Stream
-from penstock.plan.nodes import Aggregate, Alias, Filter, Generate, Item, Join, Node, Project, Scan, Union, names_read, quoted, rebuild, walk
+from penstock.plan.nodes import Aggregate, Filter, Generate, Item, Join, Node, Project, Scan, names_read, quoted, rebuild, walk
 from penstock.plan.shape import Shapes, window_of
+from penstock.plan.times import closes
 from penstock.testing.verify.origin import Untraceable, carried, column_of, traced_name
 
 _WINDOW = "window"
@@ -79,29 +80,7 @@ def _closes(node: Aggregate, shapes: Shapes, streams: Mapping[str, Stream], on_c
     window = window_of(node)
     if window is None or not (shapes.stateless(node.input) or (on_close and shapes.stream_join(node.input))):
         return False
-    name = scalar.output_name(window.time)
-    return name is not None and _is_event_time(node.input, name.lower(), streams)
-
-
-def _is_event_time(node: Node, name: str, streams: Mapping[str, Stream]) -> bool:
-    match node:
-        case Scan():
-            time = streams[node.name].event_time if node.name in streams else None
-            return time is not None and time.lower() == name
-        case Project(input=input_) if input_ is not None:
-            for item in node.items:
-                if terms.item_name(item).lower() == name:
-                    below = scalar.output_name(item.text)
-                    return below is not None and _is_event_time(input_, below.lower(), streams)
-            return any(terms.star(item) is not None for item in node.items) and _is_event_time(input_, name, streams)
-        case Join():
-            return any(_is_event_time(side, name, streams) for side in (node.left, node.right))
-        case Union():
-            return any(_is_event_time(side, name, streams) for side in node.inputs)
-        case Alias() | Filter() | Generate():
-            return _is_event_time(node.input, name, streams)
-        case _:
-            return False
+    return closes(node, streams)
 
 
 def _without_late(node: Aggregate, streams: Mapping[str, Stream]) -> tuple[Node, Node]:
