@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.datasource import DataSourceRegistration
 
-from penstock.decode import dead_rows, decode
+from penstock.decode import Rules, dead_rows, decode
 from penstock.errors import OptionFault, SourceError
 from penstock.schema import Column, Schema
 from penstock.source import Limits, Source, SourceSpec, Span
@@ -173,7 +173,7 @@ def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
 
 
 def decoded(world: World, raw: DataFrame) -> DataFrame:
-    return decode(raw, world.spec, "at", "1 day", NOW)
+    return decode(raw, world.spec, Rules("at", "1 day", NOW))
 
 
 def drain(spark: SparkSession, world: World, checkpoint: Path, limits: Limits = SMALL) -> list[Row]:
@@ -256,7 +256,7 @@ def test_a_bad_value_is_found_also_in_a_column_that_nobody_reads(spark: SparkSes
     world = files_world(tmp_path)
     bad = [b'{"id": "x", "Text": "a"}', b'{"Text": "a", "at": "never"}', b'{"id": 1, "other": {}']
     world.put([record(0), *bad, b'{"Text": 5, "id": 5}', b'{"other": 1}'])
-    rows = decode(world.open().history(spark, Span()), world.spec, None, None, words=False).where("__reason IS NULL").select("Text")
+    rows = decode(world.open().history(spark, Span()), world.spec, Rules(words=False)).where("__reason IS NULL").select("Text")
     assert sorted(row.Text or "" for row in rows.collect()) == ["", "5", "plain"]
 
 
@@ -305,7 +305,7 @@ def test_text_is_a_line_a_row(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes("ü 'x'\n\n\xff".encode("latin1").replace(b"\xfc", "ü".encode()))
     options = {"connector": "files", "path": "*.txt", "format": "text"}
     spec = SourceSpec("lines", options, Schema((Column("line", "string"),)), tmp_path, tmp_path)
-    rows = decode(open_source(spec).history(spark, Span()), spec, None, None).collect()
+    rows = decode(open_source(spec).history(spark, Span()), spec, Rules()).collect()
     assert [(row["line"], row["__reason"]) for row in rows][:2] == [("ü 'x'", None), ("", None)]
     assert rows[2]["__reason"] == "not valid UTF-8"
     assert bytes(rows[2]["__raw"]) == b"\xff"

@@ -109,6 +109,58 @@ def test_a_broken_line_of_a_file_is_found_with_file_and_line(trial: Trial) -> No
     assert letters[str(second), 3]["reason"] == "does not fit the declared types: id"
 
 
+def test_a_record_from_which_a_column_cannot_be_computed_is_a_letter_and_stops_nothing(trial: Trial) -> None:
+    """Text that is no time and a division by zero; a column that is NULL because its input is, is good."""
+    trial.write(
+        "app.sql",
+        """
+        CREATE STREAM s (id INT, t STRING, n INT, at AS to_timestamp(t), share DOUBLE AS (100 / n), WATERMARK FOR at AS at - INTERVAL 1 SECOND)
+          WITH (connector = 'files', path = 's', format = 'json');
+        CREATE MATERIALIZED VIEW copy AS SELECT id FROM s;
+        CREATE MATERIALIZED VIEW shares AS SELECT id, share FROM s;
+        CREATE MATERIALIZED VIEW hourly AS SELECT window.start AS since, count(*) AS n FROM s GROUP BY window(at, '1 hour') EMIT ON WINDOW CLOSE;
+        """,
+    )
+    good = [
+        {"id": 1, "t": "2024-05-01 10:00:00", "n": 4},
+        {"id": 2, "t": "2024-05-01 10:30:00"},
+        {"id": 3, "n": 5},
+        {"id": 4, "t": "2024-05-01 12:00:00", "n": 1},
+    ]
+    bad = [{"id": 5, "t": "soon", "n": 1}, {"id": 6, "t": "2024-05-01 10:00:00", "n": 0}]
+    trial.feed_bytes("s", "\n".join(json.dumps(row) for row in [good[0], bad[0], *good[1:], bad[1]]).encode())
+    trial.drain()
+    assert sorted(row["id"] for row in trial.rows("copy")) == [1, 2, 3, 4]
+    assert {row["id"]: row["share"] for row in trial.rows("shares")} == {1: 25.0, 2: None, 3: 20.0, 4: 100.0}
+    assert [row["n"] for row in trial.rows("hourly")] == [2]
+    letters = {json.loads(letter["raw"])["id"]: letter for letter in trial.rows("s__dead")}
+    assert {number: letter["reason"] for number, letter in letters.items()} == {
+        5: "the column `at` cannot be computed",
+        6: "the column `share` cannot be computed",
+    }
+    assert {number: letter["position"]["line"] for number, letter in letters.items()} == {5: 2, 6: 6}
+    assert trial.batch("hourly") == trial.rows("hourly")
+    assert sorted(row["id"] for row in trial.batch("copy")) == [1, 2, 3, 4]
+
+
+def test_a_view_judges_by_an_event_time_of_its_own_live_and_in_batch(trial: Trial) -> None:
+    trial.write(
+        "app.sql",
+        """
+        CREATE STREAM s (id INT, made TIMESTAMP, at TIMESTAMP, WATERMARK FOR at AS at - INTERVAL 1 SECOND)
+          WITH (connector = 'files', path = 's', format = 'json');
+        CREATE MATERIALIZED VIEW own AS SELECT id FROM STREAM s WATERMARK made DELAY OF INTERVAL 1 SECOND;
+        """,
+    )
+    now, later = datetime.now(UTC), datetime.now(UTC) + timedelta(days=9)
+    rows = [{"id": 1, "made": now, "at": now}, {"id": 2, "made": later, "at": now}, {"id": 3, "made": now, "at": later}]
+    trial.feed_bytes("s", "\n".join(json.dumps(row, default=datetime.isoformat) for row in rows).encode())
+    trial.drain()
+    assert sorted(row["id"] for row in trial.rows("own")) == [1, 3]
+    assert sorted(row["id"] for row in trial.batch("own")) == [1, 3]
+    assert [json.loads(letter["raw"])["id"] for letter in trial.rows("s__dead")] == [2]
+
+
 def test_an_archive_that_was_cut_off_gives_what_it_has_and_is_named(trial: Trial) -> None:
     trial.write(
         "app.sql",

@@ -6,6 +6,6 @@
 from penstock.decode.dead import dead_rows
 from penstock.decode.locate import locate_lines
 from penstock.decode.reasons import CLOCK
-from penstock.decode.rows import Described, decode
+from penstock.decode.rows import Described, Rules, decode
 
-__all__ = ["CLOCK", "Described", "dead_rows", "decode", "locate_lines"]
+__all__ = ["CLOCK", "Described", "Rules", "dead_rows", "decode", "locate_lines"]

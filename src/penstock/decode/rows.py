@@ -7,11 +7,13 @@ are ISO 8601 with any offset (`+0000` too) and UTC without one, text for a numbe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from penstock.decode import computed
 from penstock.decode.reasons import CLOCK, INVALID_UTF8, MISFIT, NO_COLUMNS, NO_VALUE, NOT_JSON, FutureGuard
 from penstock.schema import Schema, quote
 
@@ -36,22 +38,49 @@ class Described(Protocol):
     def schema(self) -> Schema: ...
 
 
-def decode(raw: DataFrame, spec: Described, event_time: str | None, max_ahead: str | None, now: str = CLOCK, *, words: bool = True) -> DataFrame:
+@dataclass(frozen=True)
+class Rules:
+    """What makes good rows of records that hold the declared columns.
+
+    `computed` are further columns, each an expression over those; a row whose `event_time` is more than `max_ahead` (None: 1 day)
+    ahead of `now`, a Spark expression, is not good. Without `words` the reason is only that there is one: the words are many, and
+    would slow every good row down.
+    """
+
+    event_time: str | None = None
+    max_ahead: str | None = None
+    now: str = CLOCK
+    computed: Mapping[str, str] = field(default_factory=dict)
+    words: bool = True
+
+    def faults(self) -> list[tuple[str, str]]:
+        """Conditions of not being good, in the order of their weight, each with its words, in Spark SQL."""
+        time = self.event_time
+        named = None if time is None else next((name for name in self.computed if name.lower() == time.lower()), None)
+        place = None if time is None else quote(time) if named is None else computed.value_of(named)
+        return [*computed.faults(self.computed), *FutureGuard(place, self.max_ahead, self.now).faults()]
+
+    def applied(self, rows: DataFrame, faults: Sequence[tuple[str, str]], schema: Schema, record: Column) -> DataFrame:
+        """The columns of the rows, and what a dead letter needs."""
+        judged = rows.select("*", *computed.attempts(self.computed)) if self.computed else rows
+        reason = F.expr(_reason([*faults, *self.faults()], self.words)).alias(REASON)
+        return judged.select(*_columns(schema), *computed.values(self.computed), reason, record.cast("binary").alias(RAW), F.col(POSITION))
+
+
+def decode(raw: DataFrame, spec: Described, rules: Rules) -> DataFrame:
     """The stream's columns, `__reason STRING` (NULL: good), `__raw BINARY` and `__position STRING` of every record.
 
-    `raw` is what a source gives: `__value`, or typed columns with or without `__corrupt`. `max_ahead` None means 1 day.
+    `raw` is what a source gives: `__value`, or typed columns with or without `__corrupt`.
     `__raw` is the record itself; where a reader keeps only the text of records that do not parse, it is the row as JSON.
-    Without `words` the reason is only that there is one: the words are many, and would slow every good row down.
     """
-    ahead = FutureGuard(event_time, max_ahead, now)
     if VALUE not in raw.columns:
-        return _judged(raw, spec, ahead, words)
+        return _judged(raw, spec, rules)
     if spec.options.get("format", "json") == "text":
-        return _lines(raw, spec, ahead, words)
-    return _parsed(raw, spec, ahead, words)
+        return _lines(raw, spec, rules)
+    return _parsed(raw, spec, rules)
 
 
-def _parsed(raw: DataFrame, spec: Described, ahead: FutureGuard, words: bool) -> DataFrame:
+def _parsed(raw: DataFrame, spec: Described, rules: Rules) -> DataFrame:
     """`__value` parsed as json or csv.
 
     The parser stands in a generator (`inline` of one struct) because Spark moves no filter below one: in a projection
@@ -68,12 +97,11 @@ def _parsed(raw: DataFrame, spec: Described, ahead: FutureGuard, words: bool) ->
         (f"NOT is_valid_utf8({_text()})", f"'{INVALID_UTF8}'"),
         (f"{CORRUPT} IS NOT NULL", misfit),
         (_all_null(spec.schema), f"'{NO_COLUMNS}'"),
-        *ahead.faults(),
     ]
-    return parsed.select(*_columns(spec.schema), *_letter(_reason(faults, words), F.col(VALUE)))
+    return rules.applied(parsed, faults, spec.schema, F.col(VALUE))
 
 
-def _lines(raw: DataFrame, spec: Described, ahead: FutureGuard, words: bool) -> DataFrame:
+def _lines(raw: DataFrame, spec: Described, rules: Rules) -> DataFrame:
     """A line is the row."""
     (column,) = spec.schema.columns
     typed = raw.select(F.expr(f"try_cast({_text()} AS {column.type})").alias(column.name), F.col(VALUE), F.col(POSITION))
@@ -81,12 +109,11 @@ def _lines(raw: DataFrame, spec: Described, ahead: FutureGuard, words: bool) -> 
         (f"{VALUE} IS NULL", f"'{NO_VALUE}'"),
         (f"NOT is_valid_utf8({_text()})", f"'{INVALID_UTF8}'"),
         (f"{quote(column.name)} IS NULL", f"'{MISFIT}'"),
-        *ahead.faults(),
     ]
-    return typed.select(F.col(quote(column.name)), *_letter(_reason(faults, words), F.col(VALUE)))
+    return rules.applied(typed, faults, spec.schema, F.col(VALUE))
 
 
-def _judged(raw: DataFrame, spec: Described, ahead: FutureGuard, words: bool) -> DataFrame:
+def _judged(raw: DataFrame, spec: Described, rules: Rules) -> DataFrame:
     """Rows that the source has typed already.
 
     A column that no view asks for must not hide that its value is wrong, so Spark is made to read every column that can
@@ -94,7 +121,7 @@ def _judged(raw: DataFrame, spec: Described, ahead: FutureGuard, words: bool) ->
     """
     as_json = F.to_json(F.struct(*_columns(spec.schema)), _WHOLE_TIMES)
     if CORRUPT not in raw.columns:
-        return raw.select(*_columns(spec.schema), *_letter(_reason(ahead.faults(), words), as_json))
+        return rules.applied(raw, [], spec.schema, as_json)
     is_json = spec.options.get("format", "json") == "json"
     not_json = f"WHEN get_json_object({CORRUPT}, '$') IS NULL THEN '{NOT_JSON}'" if is_json else ""
     faults = [
@@ -103,9 +130,8 @@ def _judged(raw: DataFrame, spec: Described, ahead: FutureGuard, words: bool) ->
             f"CASE WHEN NOT is_valid_utf8({CORRUPT}) THEN '{INVALID_UTF8}' {not_json} ELSE '{MISFIT}' END",
         ),
         *([] if is_json else [(_all_null(spec.schema), f"'{NO_COLUMNS}'"), *_replaced(spec.schema)]),
-        *ahead.faults(),
     ]
-    return raw.select(*_columns(spec.schema), *_letter(_reason(faults, words), F.coalesce(F.col(CORRUPT), as_json)))
+    return rules.applied(raw, faults, spec.schema, F.coalesce(F.col(CORRUPT), as_json))
 
 
 def _reason(faults: Sequence[tuple[str, str]], words: bool) -> str:
@@ -129,10 +155,6 @@ def _having_read(schema: Schema) -> str:
     """Always true, which Spark cannot know; looked at for bad records only, and yet it has the columns read for all."""
     fallible = [quote(column.name) for column in schema if column.family != "text"] or [quote(schema.names[0])]
     return f" AND to_json(struct({', '.join(fallible)})) <> ''"
-
-
-def _letter(reason: str, record: Column) -> Sequence[Column]:
-    return F.expr(reason).alias(REASON), record.cast("binary").alias(RAW), F.col(POSITION)
 
 
 def _replaced(schema: Schema) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from penstock.decode import CLOCK, dead_rows, decode
+from penstock.decode import CLOCK, Rules, dead_rows, decode
 from penstock.errors import OptionFault
 from penstock.plan.declare import Declared, Secret, Stream, Table, View
 from penstock.plan.forbid import forbid
@@ -96,10 +96,7 @@ def dead(spark: SparkSession, app: App, stream: Stream, span: Span, *, now: str 
 def _decoded(app: App, stream: Stream, raw: DataFrame, now: str = CLOCK, *, words: bool = False) -> DataFrame:
     """Records with the columns that they hold, their fault if they have one, and the columns that are computed from them."""
     computed = {column.name: f"CAST(({column.computed}) AS {column.type})" for column in stream.schema if column.computed is not None}
-    time = stream.event_time
-    time = None if time is None else next((text for name, text in computed.items() if name.lower() == time.lower()), quote(time))
-    decoded = decode(raw, app.spec(stream), time, _max_ahead(stream), now, words=words)
-    return decoded.select("*", *[F.expr(text).alias(name) for name, text in computed.items()]) if computed else decoded
+    return decode(raw, app.spec(stream), Rules(stream.event_time, _max_ahead(stream), now, computed, words))
 
 
 def _columns(stream: Stream) -> list[Column]:
