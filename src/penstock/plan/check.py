@@ -9,6 +9,7 @@ A false alarm is worse than a fault that Spark finds later: where something is n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from penstock.errors import UserError
@@ -24,8 +25,11 @@ from penstock.plan.check_watermarks import watermark_findings
 from penstock.plan.declare import Declaration, Declared, Options, Sink, Stream, Table, View
 from penstock.plan.findings import ERROR, Finding, Spot, from_error, placed
 from penstock.plan.forbid import forbid
+from penstock.plan.grammar import validate_select
 from penstock.plan.names import Names, schemas
 from penstock.plan.nodes import Opaque, Scan, walk
+from penstock.plan.operands import require_operands
+from penstock.plan.passage import Passage
 from penstock.plan.resolve import closest
 from penstock.plan.text import sql
 
@@ -87,7 +91,7 @@ def _reserved(name: str, entry: Declaration) -> Iterator[Finding]:
 
 def _view(view: View, declared: Declared, names: Names) -> Iterator[Finding]:
     yield from _unknown_relations(view, declared)
-    yield from _forbidden(view)
+    yield from _unread(view)
     yield from watermark_findings(view, declared)
     for expression in expressions(view.query, names):
         for one in _EXPRESSION_CHECKS:
@@ -103,12 +107,19 @@ def _upkeep(view: View, declared: Declared, trigger: str) -> Iterator[Finding]:
     yield from option_findings(view, declared, trigger)
 
 
-def _forbidden(view: View) -> Iterator[Finding]:
-    """What Spark is given, not what was written: the front end has looked at its own text, but this one is printed anew."""
+def _unread(view: View) -> Iterator[Finding]:
+    """What Spark is given, not what was written: the front end has looked at its own text, but this one is printed anew.
+
+    Expressions of the Python face come here as they are, and only now as one query.
+    """
+    printed = Passage(sql(view.query))
     try:
-        forbid(sql(view.query), view.where)
-    except UserError as error:
-        yield from_error(error, view.where)
+        forbid(printed.text, view.where)
+        if not view.text:
+            require_operands(printed, 0, len(printed.tokens))
+            validate_select(printed.text)
+    except UserError as error:  # the lines of what is printed are none of the user's
+        yield replace(from_error(error, view.where), where=view.where)
 
 
 def _unknown_relations(view: View, declared: Declared) -> Iterator[Finding]:

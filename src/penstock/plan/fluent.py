@@ -14,6 +14,8 @@ from pathlib import Path
 from penstock.errors import PlanFault, SyntaxFault, Where
 from penstock.plan.grammar import tokens
 from penstock.plan.nodes import Aggregate, Alias, Distinct, Filter, Generate, Item, Join, Node, Order, Project, Scan, Union
+from penstock.plan.passage import Passage
+from penstock.plan.select import read_expression
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -43,18 +45,21 @@ class Query:
     def where(self, condition: str) -> Query:
         """Only the rows for which `condition` holds."""
         place = user_place()
-        asked, below = text(condition, "condition", place), self._whole()
+        below = self._whole()
+        subs = list(below.subs) if isinstance(below, Filter) else []
+        asked = scalar(condition, "condition", place, subs)
         if isinstance(below, Filter):
-            return replace(self, node=replace(below, condition=f"({below.condition}) AND ({asked})"))
-        return replace(self, node=Filter(below, asked, where=place))
+            return replace(self, node=replace(below, condition=f"({below.condition}) AND ({asked})", subs=tuple(subs)))
+        return replace(self, node=Filter(below, asked, tuple(subs), where=place))
 
     def select(self, *items: str, **named: str) -> Query:
         """These expressions and no others: `"amount * 2 AS double"` or `double="amount * 2"`."""
         place = user_place()
-        given = (*(split_item(item, place) for item in items), *_named(named, place))
+        subs: list[Node] = []
+        given = (*(split_item(item, place, subs) for item in items), *_named(named, place, subs))
         if not given:
             raise PlanFault(".select() needs at least one expression", where=place, hint='e.g. .select("card", total="amount * 2")')
-        return replace(self, node=Project(self._whole(), given, where=place))
+        return replace(self, node=Project(self._whole(), given, tuple(subs), where=place))
 
     def join(self, other: Query, on: str | Sequence[str] | None = None, how: str = "inner") -> Query:
         """Rows of both: `on` is a column that both have, a list of such columns, or a condition."""
@@ -68,8 +73,9 @@ class Query:
         if on is None and how != "cross":
             raise PlanFault(".join() needs `on`", where=place, hint='e.g. on="card", on=["card", "day"], on="a.card = b.card", or how="cross"')
         columns = (on,) if isinstance(on, str) and _NAME.fullmatch(on) else () if isinstance(on, str) or on is None else tuple(on)
-        condition = text(on, "on", place) if isinstance(on, str) and not columns else None
-        node = Join(operand(self._whole()), operand(other._whole()), how, condition, columns, where=place)
+        subs: list[Node] = []
+        condition = scalar(on, "on", place, subs) if isinstance(on, str) and not columns else None
+        node = Join(operand(self._whole()), operand(other._whole()), how, condition, columns, tuple(subs), where=place)
         return replace(self, node=node, time=self.time or other.time)
 
     def left_join(self, other: Query, on: str | Sequence[str]) -> Query:
@@ -92,12 +98,13 @@ class Query:
     def agg(self, *items: str, **named: str) -> Query:
         """One row per group: the window, the groups, then these aggregates. Without groups, one row in all."""
         place = user_place()
-        given = (*(split_item(item, place) for item in items), *_named(named, place))
+        subs: list[Node] = []
+        split = [split_item(group, place, subs) for group in self.groups]
+        given = (*(split_item(item, place, subs) for item in items), *_named(named, place, subs))
         if not given:
             raise PlanFault(".agg() needs at least one aggregate", where=place, hint='e.g. .agg(total="sum(amount)")')
-        split = [split_item(group, place) for group in self.groups]
         shown = tuple(Item(_group_column(group.text), group.name) for group in split)
-        return Query(Aggregate(self.node, tuple(group.text for group in split), shown + given, where=place))
+        return Query(Aggregate(self.node, tuple(group.text for group in split), shown + given, subs=tuple(subs), where=place))
 
     def having(self, condition: str) -> Query:
         """Only the groups for which `condition` holds."""
@@ -106,9 +113,10 @@ class Query:
             raise PlanFault(
                 ".having() needs an aggregate before it", where=place, hint="use .where() for rows, or put .group_by(...).agg(...) before .having()"
             )
-        asked = text(condition, "condition", place)
+        subs = list(self.node.subs)
+        asked = scalar(condition, "condition", place, subs)
         both = asked if self.node.having is None else f"({self.node.having}) AND ({asked})"
-        return replace(self, node=replace(self.node, having=both))
+        return replace(self, node=replace(self.node, having=both, subs=tuple(subs)))
 
     def distinct(self) -> Query:
         """Each row once."""
@@ -123,7 +131,9 @@ class Query:
     def order_by(self, *keys: str) -> Query:
         """Sorted, e.g. by `"total DESC"`."""
         place = user_place()
-        return replace(self, node=Order(selected(self._whole()), tuple(text(key, "key", place) for key in keys), where=place))
+        subs: list[Node] = []
+        read = tuple(scalar(key, "key", place, subs) for key in keys)
+        return replace(self, node=Order(selected(self._whole()), read, subs=tuple(subs), where=place))
 
     def limit(self, count: int, offset: int | None = None) -> Query:
         """The first `count` rows."""
@@ -142,10 +152,14 @@ class Query:
 
     def explode(self, expression: str, *names: str, table: str | None = None, outer: bool = False) -> Query:
         """One row per element of an array or map; `expression` may also call another generator, e.g. `posexplode(tags)`."""
-        call = expression if re.match(r"\s*\w+\s*\(", expression) else f"explode({expression})"
+        place = user_place()
+        given = text(expression, "array", place)
+        if any(token.is_word("select") for token in tokens(given)):
+            raise PlanFault("a SELECT cannot be exploded in its place", where=place, hint="join it, or select it under a name and explode that")
+        call = given if re.match(r"\w+\s*\(", given) else f"explode({given})"
         words = ["LATERAL VIEW", *(["OUTER"] if outer else []), call, *([table] if table else [])]
         shown = f" AS {', '.join(names)}" if names else ""
-        return replace(self, node=Generate(operand(self._whole()), " ".join(words) + shown, where=user_place()))
+        return replace(self, node=Generate(operand(self._whole()), " ".join(words) + shown, where=place))
 
     def _grouped(self, *groups: str) -> Query:
         place = user_place()
@@ -180,8 +194,11 @@ def selected(node: Node) -> Node:
 
 
 def operand(node: Node) -> Node:
-    """The plan as it stands in FROM: a filter becomes a subquery, so that its condition sees only its own side."""
-    return Project(node, _STAR, where=node.where) if isinstance(node, Filter) else node
+    """The plan as it stands in FROM: a filter becomes a subquery, so that its condition sees only its own side.
+
+    So does a lateral view, which in a FROM clause can only come after all joins.
+    """
+    return Project(node, _STAR, where=node.where) if isinstance(node, Filter | Generate) else node
 
 
 def text(value: object, what: str, place: Where) -> str:
@@ -195,17 +212,22 @@ def text(value: object, what: str, place: Where) -> str:
     return value.strip()
 
 
-def split_item(value: str, place: Where) -> Item:
+def scalar(value: object, what: str, place: Where, subs: list[Node]) -> str:
+    """The same, read as SQL reads it: equal meaning gives equal plans, also of a SELECT inside, which is moved to `subs`."""
+    return read_expression(Passage(text(value, what, place), place.file, place.line), subs)
+
+
+def split_item(value: str, place: Where, subs: list[Node]) -> Item:
     """`amount * 2 AS double` as an item; the name is the part after the last AS."""
     whole = text(value, "item", place)
     found = tokens(whole)
     if len(found) > 2 and found[-2].is_word("as") and found[-1].is_name:
-        return Item(whole[: found[-2].start].strip(), found[-1].value)
-    return Item(whole)
+        return Item(scalar(whole[: found[-2].start], "item", place, subs), found[-1].value)
+    return Item(scalar(whole, "item", place, subs))
 
 
-def _named(named: dict[str, str], place: Where) -> tuple[Item, ...]:
-    return tuple(Item(text(value, name, place), name) for name, value in named.items())
+def _named(named: dict[str, str], place: Where, subs: list[Node]) -> tuple[Item, ...]:
+    return tuple(Item(scalar(value, name, place, subs), name) for name, value in named.items())
 
 
 def _group_column(group: str) -> str:

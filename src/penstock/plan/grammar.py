@@ -190,6 +190,7 @@ def _original(part: exp.Identifier, starts: dict[int, Token]) -> str:
 def _masked(text: str, found: tuple[Token, ...]) -> str:
     """The text with the same offsets, but plain: no comments, harmless strings, ordinary functions without their names."""
     letters = [mark if mark == "\n" else " " for mark in text]
+    typed = _inside_types(found)
     for index, token in enumerate(found):
         written = token.text
         following = found[index + 1].text if index + 1 < len(found) else ""
@@ -210,9 +211,22 @@ def _masked(text: str, found: tuple[Token, ...]) -> str:
         elif written in (">>>", "!<", "!>"):
             written = "+".ljust(len(written))
         elif written == ":" and index and following not in ("[", ""):
-            written = "."  # a path into a variant, which sqlglot takes after a column only
+            written = " " if index in typed else "."  # a field of a STRUCT; or a path into a variant, which sqlglot takes after a column only
         letters[token.start : token.end] = written
     return "".join(letters)
+
+
+def _inside_types(found: tuple[Token, ...]) -> frozenset[int]:
+    """The indexes of tokens between the angle brackets of ARRAY<...>, MAP<...> and STRUCT<...>."""
+    inside, depth = set(), 0
+    for index, token in enumerate(found):
+        if token.text == "<" and index and found[index - 1].is_word("array", "map", "struct"):
+            depth += 1
+        elif depth and token.kind == "op":
+            depth -= token.text.count(">")
+        if depth > 0:
+            inside.add(index)
+    return frozenset(inside)
 
 
 def _is_plain(found: tuple[Token, ...], index: int) -> bool:

@@ -13,6 +13,7 @@ from penstock.plan.block import Clauses, block
 from penstock.plan.forbid import forbid_query, relation_fault
 from penstock.plan.grammar import tables, validate_select
 from penstock.plan.nodes import Distinct, Node, Opaque, Order, Scan, SetOperation, Union, quoted
+from penstock.plan.operands import require_operands
 from penstock.plan.passage import Passage
 from penstock.plan.reading import Cte, Notes, NotUnderstood, Reading
 from penstock.plan.scalar import substitute
@@ -46,6 +47,7 @@ def read_select(passage: Passage, low: int, high: int) -> Selection:
     if low >= high:
         raise passage.fault("a SELECT is missing here", low, low + 1)
     forbid_query(passage, low, high)
+    require_operands(passage, low, high)
     notes = Notes()
     node = _query(Reading(passage, notes, _query), low, high)
     start, end = passage.tokens[low].start, passage.tokens[high - 1].end
@@ -55,6 +57,15 @@ def read_select(passage: Passage, low: int, high: int) -> Selection:
         if len(parts) != 1:
             raise relation_fault(passage, low, high, ".".join(parts))
     return Selection(node, dict(notes.watermarks))
+
+
+def read_expression(passage: Passage, subs: list[Node]) -> str:
+    """A scalar expression as a plan holds it, its SELECTs read and moved to `subs`."""
+    notes = Notes()
+    text = Reading(passage, notes, _query).scalar(0, len(passage.tokens), subs)
+    if notes.watermarks:
+        raise PlanFault("WATERMARK ... DELAY OF belongs into a view", where=passage.where(0), hint="put it into CREATE MATERIALIZED VIEW")
+    return text
 
 
 def _query(reading: Reading, low: int, high: int) -> Node:

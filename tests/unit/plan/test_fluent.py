@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 import penstock as ps
-from penstock.plan.declare import Emit, Secret, Sink, Stream, Table, View
+from penstock.errors import PlanFault
+from penstock.plan.check import check
+from penstock.plan.declare import Declared, Emit, Secret, Sink, Stream, Table, View
 from penstock.plan.nodes import Scan, walk
 from penstock.schema import Column
 
@@ -44,6 +47,32 @@ def test_declarations_are_the_values_that_sql_gives() -> None:
     assert view.options == {"late": "keep"}
     assert sink.view == "hourly"
     assert sink.options == {"connector": "postgres", "host": "db", "table": "hourly", "password": Secret("pg"), "delivery": "exactly-once"}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda payments, cards: payments.where("amount > > 5"),
+        lambda payments, cards: payments.select("card,, amount"),
+        lambda payments, cards: payments.join(cards, on="payments.card = = cards.card"),
+        lambda payments, cards: payments.group_by("card").agg(n="count(*"),
+        lambda payments, cards: payments.order_by("card DESC DESC"),
+    ],
+)
+def test_an_expression_that_does_not_parse_is_found_by_check_at_its_view(wrong: Callable[[ps.Query, ps.Query], ps.Query]) -> None:
+    app, payments, cards = fraud()
+    app.view("v", wrong(payments, cards)); here = line()  # fmt: skip # noqa: E702
+    declared = Declared("fraud", Path("."), {entry.name: entry for entry in app.declarations()})
+    found = [finding for finding in check(declared, lambda *_: None, lambda *_: None) if finding.code == "SyntaxFault"]
+    assert len(found) == 1
+    assert found[0].where is not None
+    assert (found[0].where.file, found[0].where.line) == (__file__, here)
+
+
+def test_a_select_cannot_be_exploded() -> None:
+    _, payments, _ = fraud()
+    with pytest.raises(PlanFault, match="exploded"):
+        payments.explode("(SELECT collect_list(card) FROM cards)", "card")
 
 
 def test_every_node_knows_the_users_line() -> None:

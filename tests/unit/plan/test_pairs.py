@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 import penstock as ps
+from penstock.plan import text
 from penstock.plan.fluent import Query, finished
+from penstock.plan.grammar import validate_select
 from penstock.plan.select import parse_select
 
 app = ps.App("pairs")
@@ -91,6 +93,35 @@ PAIRS: list[tuple[str, Query]] = [
         "SELECT tag, card FROM payments LATERAL VIEW OUTER posexplode(tags) t AS i, tag",
         payments.explode("posexplode(tags)", "i", "tag", table="t", outer=True).select("tag", "card"),
     ),
+    ("SELECT * FROM payments WHERE card IN (SELECT card FROM cards)", payments.where("card IN (SELECT card FROM cards)")),
+    (
+        "SELECT * FROM payments WHERE (card IN (SELECT card FROM cards)) AND (amount > (SELECT max(amount) FROM refunds))",
+        payments.where("card IN (SELECT card FROM cards)").where("amount > (SELECT max(amount) FROM refunds)"),
+    ),
+    (
+        "SELECT card, amount - (SELECT avg(amount) AS m FROM refunds) AS above FROM payments",
+        payments.select("card", above="amount - (SELECT avg(amount) AS m FROM refunds)"),
+    ),
+    (
+        "SELECT card, sum(amount) AS total, (SELECT count(*) FROM cards) AS n FROM payments GROUP BY card "
+        "HAVING sum(amount) > (SELECT max(amount) FROM refunds)",
+        payments.group_by("card")
+        .agg("sum(amount) AS total", n="(SELECT count(*) FROM cards)")
+        .having("sum(amount) > (SELECT max(amount) FROM refunds)"),
+    ),
+    (
+        "SELECT * FROM payments JOIN cards ON payments.card = cards.card AND amount > (SELECT max(amount) FROM refunds)",
+        payments.join(cards, on="payments.card = cards.card AND amount > (SELECT max(amount) FROM refunds)"),
+    ),
+    ("SELECT * FROM payments ORDER BY (SELECT 1), card", payments.order_by("(SELECT 1)", "card")),
+    (
+        "SELECT * FROM (SELECT * FROM payments LATERAL VIEW explode(tags) AS tag) JOIN cards USING (card)",
+        payments.explode("tags", "tag").join(cards, on="card"),
+    ),
+    (
+        "SELECT * FROM cards JOIN (SELECT * FROM payments LATERAL VIEW explode(tags) AS tag) USING (card)",
+        cards.join(payments.explode("tags", "tag"), on="card"),
+    ),
     (
         "SELECT max(total) AS most FROM (SELECT window, card, sum(amount) AS total FROM payments GROUP BY window(at, '1 hour'), card)",
         hourly.agg(most="max(total)"),
@@ -106,6 +137,13 @@ PAIRS: list[tuple[str, Query]] = [
 @pytest.mark.parametrize(("sql", "query"), PAIRS, ids=[sql for sql, _ in PAIRS])
 def test_sql_and_python_give_equal_plans(sql: str, query: Query) -> None:
     assert parse_select(sql) == finished(query)
+
+
+@pytest.mark.parametrize(("sql", "query"), PAIRS, ids=[sql for sql, _ in PAIRS])
+def test_what_is_printed_for_spark_is_well_formed_and_means_the_same(sql: str, query: Query) -> None:
+    printed = text.sql(finished(query))
+    validate_select(printed)
+    assert text.sql(parse_select(printed)) == printed
 
 
 def test_a_query_from_text_goes_on_in_python() -> None:

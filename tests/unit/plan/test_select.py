@@ -273,3 +273,14 @@ def test_every_node_knows_its_place() -> None:
     assert places["Order"] == Where("app.sql", 16, 1)
     assert all(place is not None for place in places.values())
     assert names_read(plan) == ("t", "u")
+
+
+@pytest.mark.parametrize("wrong", ["SELECT a > > 5 AS b FROM t", "SELECT f(a,, b) AS c FROM t", "SELECT a FROM t WHERE a IN (1,)"])
+def test_a_missing_operand_is_found_where_the_parser_sees_none(wrong: str) -> None:
+    with pytest.raises(SyntaxFault, match="missing"):
+        parse_select(wrong)
+
+
+@pytest.mark.parametrize("right", ["CAST(a AS ARRAY<ARRAY<INT> >) AS b", "a >> 5 AS b", "CAST(a AS MAP<STRING, ARRAY<STRUCT<x: INT> > >) AS b"])
+def test_the_brackets_of_types_may_stand_apart(right: str) -> None:
+    parse_select(f"SELECT {right} FROM t")
