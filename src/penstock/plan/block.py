@@ -16,6 +16,7 @@ from penstock.plan.passage import Passage
 from penstock.plan.reading import NotUnderstood, Reading
 from penstock.plan.scalar import aggregate_calls, substitute
 from penstock.plan.terms import in_sets
+from penstock.plan.window_where import divided
 
 Range = tuple[int, int]
 
@@ -78,12 +79,18 @@ def block(reading: Reading, clauses: Clauses) -> Node:
     groups, grouping = stand_ins(*written, items, is_column=lambda name: None)
     if timed is not None and (grouping is not None or not timed.grouped(groups)):
         timed = None
+    parts = divided(passage, clauses.parts["where"], timed, groups) if timed is not None and "where" in clauses.parts else ([], [])
+    if parts is None:
+        timed = None
     source = from_clause(reading, *clauses.parts["from"], bare=timed is not None) if "from" in clauses.parts else None
-    if "where" in clauses.parts and source is not None:
+    rows, of_windows = parts or ([], [])
+    if "where" in clauses.parts and source is not None and (rows or not of_windows):
         inner: list[Node] = []
-        condition = reading.scalar(*clauses.parts["where"], inner)
+        kept = rows if of_windows else [clauses.parts["where"]]
+        condition = " AND ".join(reading.scalar(*part, inner) for part in kept)
         source = Filter(source, condition, tuple(inner), where=passage.where(clauses.parts["where"][0] - 1))
-    having = reading.scalar(*clauses.parts["having"], subs) if "having" in clauses.parts else None
+    asked = [*of_windows, *([clauses.parts["having"]] if "having" in clauses.parts else [])]
+    having = " AND ".join(f"({text})" if len(asked) > 1 else text for text in (reading.scalar(*part, subs) for part in asked)) or None
     if timed is not None:
         groups, items, having = timed.groups(groups), timed.items(items), None if having is None else timed.rewritten(having)
     node: Node
