@@ -15,6 +15,7 @@ from typing import TypeAlias
 from penstock.errors import UserError
 from penstock.plan.check_cycles import circles
 from penstock.plan.check_files import shared_folders
+from penstock.plan.check_fleeting import fleeting
 from penstock.plan.check_groups import misplaced_aggregates, ungrouped_columns
 from penstock.plan.check_names import expressions, unknown_columns, unknown_functions, unknown_shared
 from penstock.plan.check_options import option_findings, setting_findings
@@ -93,9 +94,11 @@ def _view(view: View, declared: Declared, names: Names) -> Iterator[Finding]:
     yield from _unknown_relations(view, declared)
     yield from _unread(view)
     yield from watermark_findings(view, declared)
-    for expression in expressions(view.query, names):
+    every = list(expressions(view.query, names))
+    for expression in every:
         for one in _EXPRESSION_CHECKS:
             yield from one(view, expression)
+    yield from fleeting(view, every)
     for node in walk(view.query):
         yield from unknown_shared(view, node, names)
         yield from wrong_sides(view, node, names)

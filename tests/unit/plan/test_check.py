@@ -226,6 +226,31 @@ def test_bounded_state_gives_no_warning(sql: str) -> None:
     assert of(sql, "warning") == []
 
 
+FLEETING = [
+    ("SELECT id FROM payments\nWHERE at > current_timestamp - INTERVAL 1 HOUR AND at < now()", 21, "now()"),
+    ("SELECT id FROM payments\nWHERE at > current_timestamp - INTERVAL 1 HOUR", 21, "current_timestamp"),
+    ("SELECT id, current_date AS d FROM payments", 20, "current_date"),
+    ("SELECT id, current_date() AS d FROM payments", 20, "current_date()"),
+    ("SELECT id, unix_timestamp() AS d FROM payments", 20, "unix_timestamp()"),
+    ("SELECT id, uuid() AS u, rand() AS r FROM payments", 20, "uuid()"),
+    ("SELECT shuffle(tags) AS t FROM payments", 20, "shuffle(tags)"),
+    ("SELECT id FROM payments WHERE card IN (SELECT card FROM cards\nWHERE opened > current_date())", 21, "current_date()"),
+]
+
+
+@pytest.mark.parametrize(("sql", "line", "words"), FLEETING)
+def test_the_clock_and_chance_are_one_warning(sql: str, line: int, words: str) -> None:
+    (warning,) = of(sql, "warning")
+    assert (warning.where and warning.where.line, pointed(warning)) == (line, words)
+    assert warning.hint
+
+
+def test_a_column_may_be_called_as_the_clock_is() -> None:
+    clocked = replace(RAW, name="c", schema=parse_columns("current_date DATE, now STRING, seen TIMESTAMP"))
+    asked = view("SELECT current_date, now, c.current_date AS d, unix_timestamp(seen) AS current_time FROM c")
+    assert found(clocked, asked) == []
+
+
 def test_text_in_sum_is_a_warning_only() -> None:
     assert of("SELECT sum(card) AS s FROM payments") == []
     assert [finding.code for finding in of("SELECT sum(card) AS s FROM payments", "warning")] == ["TypeFault"]
