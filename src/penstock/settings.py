@@ -135,7 +135,8 @@ def _read_toml(path: Path) -> Mapping[str, object]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise OptionFault(f"{path} is not valid TOML: {error}") from error
+        hint = 'write one `name = value` on each line, text in quotes: trigger = "10 seconds"'
+        raise OptionFault(f"{path} is not valid TOML: {error}", hint=hint) from error
 
 
 def _typed(name: str, value: object, origin: str) -> Value:

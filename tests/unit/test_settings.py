@@ -69,3 +69,11 @@ def test_a_file_may_not_say_another_type(tmp_path: Path, line: str) -> None:
 
 def test_every_default_fits_itself() -> None:
     assert [setting.name for setting in SETTINGS if not setting.fits(setting.default)] == []
+
+
+def test_a_file_that_is_no_toml_is_told_how_one_looks(tmp_path: Path) -> None:
+    (tmp_path / "penstock.toml").write_text("trigger: 10 seconds\n", encoding="utf-8")
+    with pytest.raises(OptionFault, match=r"not valid TOML") as fault:
+        load(tmp_path / "penstock.toml", {})
+    assert fault.value.hint
+    assert "name = value" in fault.value.hint

@@ -1,46 +1,52 @@
-"""Where a SQL statement ends: the semicolons that are not inside quotes or comments."""
+"""Where a SQL statement ends: the semicolons that are tokens of their own. The tokens are the grammar's, so that nobody disagrees."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-# A quoted text ends at its quote; an escape or a doubled quote does not end it. What is never closed runs to the end.
-_PIECES = re.compile(
-    r"""--[^\n]*
-      | /\*.*?(?:\*/|\Z)
-      | '(?:[^'\\]|\\.|'')*(?:'|\Z)
-      | "(?:[^"\\]|\\.|"")*(?:"|\Z)
-      | `(?:[^`]|``)*(?:`|\Z)
-      | ;
-      | [^-/'"`;]+
-      | .""",
-    re.DOTALL | re.VERBOSE,
-)
+from penstock.errors import SyntaxFault
+from penstock.plan.grammar import tokens
+
+_WORD = re.compile(r"[\s(]*(\w*)")
 
 
 def split(text: str) -> Iterator[str]:
-    """The statements of a script without their semicolons; empty ones and lone comments are left out."""
-    parts: list[str] = []
-    for piece in [*_PIECES.findall(text), ";"]:
-        if piece != ";":
-            parts.append(piece)
+    """The statements of a script without their semicolons; empty ones and lone comments are left out.
+
+    A script with a string or comment that does not end is one statement: whoever reads it says where the fault is.
+    """
+    begin, empty = 0, True
+    try:
+        found = tokens(text)
+    except SyntaxFault:
+        yield text.strip()
+        return
+    for token in found:
+        if token.text != ";":
+            empty = False
             continue
-        if first_word("".join(parts)):
-            yield "".join(parts).strip()
-        parts = []
+        if not empty:
+            yield text[begin : token.start].strip()
+        begin, empty = token.end, True
+    if not empty:
+        yield text[begin:].strip()
 
 
 def complete(text: str) -> bool:
     """True when the text ends with a semicolon that ends a statement."""
-    pieces = [piece for piece in _PIECES.findall(text) if piece.strip() and not piece.startswith(("--", "/*"))]
-    return bool(pieces) and pieces[-1] == ";"
+    try:
+        found = tokens(text)
+    except SyntaxFault:
+        return False
+    return bool(found) and found[-1].text == ";"
 
 
 def first_word(text: str) -> str:
     """The first word in capitals, after comments and brackets; empty if there is none."""
-    for piece in _PIECES.findall(text):
-        if piece.strip() and not piece.startswith(("--", "/*")):
-            found = re.match(r"[\s(]*(\S*?)(?:[\s(;]|\Z)", piece)
-            return found.group(1).upper() if found else piece
-    return ""
+    try:
+        found = [token for token in tokens(text) if token.text != "("]
+    except SyntaxFault:
+        match = _WORD.match(text)
+        return match[1].upper() if match else ""
+    return found[0].text.upper() if found else ""

@@ -40,9 +40,10 @@ def source_findings(entry: Stream | Table, check_source: SourceCheck) -> Iterato
     kind = "stream" if isinstance(entry, Stream) else "table"
     try:
         check_source(kind, entry.name, entry.options, entry.schema.given.names)
-        for name, value in entry.options.items():  # a generator's columns are expressions, which reach Spark as SQL does
-            if isinstance(value, str) and entry.schema.find(name) is not None:
-                forbid(value, entry.where)
+        if entry.options.get("connector") == "generator":  # whose columns are expressions, which reach Spark as SQL does
+            for name, value in entry.options.items():
+                if isinstance(value, str) and entry.schema.find(name) is not None:
+                    forbid(value, entry.where)
     except UserError as error:
         yield from_error(error, entry.where)
 

@@ -82,6 +82,8 @@ def is_keyword(found: tuple[Token, ...], index: int) -> bool:
         return True
     if before is not None and ((word in ("first", "last") and before.is_word("nulls")) or (word == "nulls" and before.is_word("ignore", "respect"))):
         return True
+    if word == "unknown" and before is not None and (before.is_word("is") or (before.is_word("not") and found[index - 2].is_word("is"))):
+        return True
     if after is None:
         return False
     if after.kind == "string":

@@ -1,6 +1,6 @@
 """What user SQL may not do: reach files, classes, commands, settings or the session outside the app.
 
-Statements are allow-listed by `statements` (it knows no other) and relations by `relations` (one part, declared in the app);
+Statements are allow-listed by `statements` (it knows no other) and relations by `from_clause` (one part, declared in the app);
 this module denies what could still be said inside a query. It reads Spark's tokens, so case, comments and backticks hide nothing.
 """
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TypeAlias
 
 from penstock.errors import Where
+from penstock.schema import quote
 
 
 @dataclass(frozen=True)
@@ -158,8 +159,7 @@ class Opaque:
 Node: TypeAlias = Scan | Alias | Filter | Project | Join | Generate | Aggregate | Union | SetOperation | Distinct | Order | Opaque
 
 
-def quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
+quoted = quote
 
 
 def children(node: Node) -> tuple[Node, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from penstock.plan.cut import Strategy
 from penstock.plan.declare import Declared, Stream
-from penstock.plan.nodes import Aggregate, walk
+from penstock.plan.nodes import Aggregate, names_read, walk
 from penstock.plan.shape import Shapes, window_of
 from penstock.plan.text import sql
 from penstock.plan.times import closes
@@ -72,27 +72,31 @@ def _explain(member: Member, job: Job, declared: Declared) -> Explanation:
     cut = member.cut
     key = cut.visible_key
     warnings = []
-    if cut.strategy is Strategy.RECOMPUTE:
+    once = cut.base is None and not cut.streams
+    if cut.strategy is Strategy.RECOMPUTE and not once:
         names = ", ".join(cut.streams)
         warnings.append(f"every epoch reads all of {names} again; a GROUP BY below the part that needs all rows would let Penstock keep that instead")
     return Explanation(
         member.name,
         job.name,
         cut.strategy.value,
-        cut.reason,
+        "it reads tables alone" if once else cut.reason,
         sql(cut.lower),
         sql(cut.upper) if cut.upper else "",
         key,
         outputs(member),
         _stages(member, job),
         _state(member, declared),
-        _COSTS[cut.strategy],
+        "one pass over the tables, when the app starts" if once else _COSTS[cut.strategy],
         _guarantee(member),
         tuple(warnings),
     )
 
 
 def _stages(member: Member, job: Job) -> tuple[str, ...]:
+    if not job.streams:
+        read = f"table({', '.join(names_read(job.cut.lower))})"
+        return (read, "plan", "store", *(f"sink({sink.name})" for sink in member.sinks))
     read = ", ".join(job.streams)
     above = {
         Strategy.KEPT: "kept rows -> upper plan",
@@ -109,7 +113,7 @@ def _state(member: Member, declared: Declared) -> str:
     if cut.strategy is Strategy.STATELESS:
         return "none"
     if cut.strategy is Strategy.RECOMPUTE:
-        return "none: read again from the source"
+        return "none: read again from the source" if cut.streams else "none"
     if cut.strategy is Strategy.ON_VIEW:
         return f"the rows of {cut.base}, in the results store"
     seen = {name: entry for name, entry in scoped(member.view, declared.declarations).items() if isinstance(entry, Stream)}

@@ -18,6 +18,8 @@ from penstock.cli.statements import complete, first_word, split
         (";;  ; -- nothing", []),
         ("SELECT 4 - 2 / 1", ["SELECT 4 - 2 / 1"]),
         ("SELECT 'never closed; SELECT 2", ["SELECT 'never closed; SELECT 2"]),
+        (r"SELECT r'\'; SELECT 2", [r"SELECT r'\'", "SELECT 2"]),
+        ("SELECT /* a /* b; */ c; */ 1; SELECT 2", ["SELECT /* a /* b; */ c; */ 1", "SELECT 2"]),
     ],
 )
 def test_a_script_is_split_where_statements_end(text: str, expected: list[str]) -> None:
@@ -26,7 +28,15 @@ def test_a_script_is_split_where_statements_end(text: str, expected: list[str]) 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("SELECT 1;", True), ("SELECT 1; -- done", True), ("SELECT 1", False), ("SELECT ';", False), ("SELECT 1; SELECT", False), ("", False)],
+    [
+        ("SELECT 1;", True),
+        ("SELECT 1; -- done", True),
+        ("SELECT 1", False),
+        ("SELECT ';", False),
+        ("SELECT 1; SELECT", False),
+        ("", False),
+        ("/* /* ; */ ;", False),
+    ],
 )
 def test_a_statement_is_complete_when_its_semicolon_is_there(text: str, expected: bool) -> None:
     assert complete(text) is expected

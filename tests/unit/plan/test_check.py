@@ -118,6 +118,7 @@ def test_a_mistake_is_found_once_at_its_place(sql: str, code: str, line: int, wo
 RIGHT = [
     "SELECT * FROM payments",
     "SELECT card, AMOUNT, Payments.At FROM payments",
+    "SELECT card FROM payments WHERE ok IS UNKNOWN OR (amount > 1) IS NOT UNKNOWN",
     "SELECT card FROM PAYMENTS WHERE amount > 500 AND card LIKE '4%' AND at > current_timestamp - INTERVAL 1 HOUR",
     "SELECT amount * 2 AS double, double + 1 AS more FROM payments",
     "SELECT p.card, c.country FROM payments p JOIN cards c ON p.card = c.card WHERE c.opened < p.at",
@@ -243,6 +244,13 @@ def test_the_clock_and_chance_are_one_warning(sql: str, line: int, words: str) -
     (warning,) = of(sql, "warning")
     assert (warning.where and warning.where.line, pointed(warning)) == (line, words)
     assert warning.hint
+
+
+def test_options_are_expressions_only_where_a_generator_makes_rows_of_them() -> None:
+    named = replace(RAW, name="s", schema=parse_columns("user STRING"), options={"connector": "kafka", "user": "o'brien"})
+    assert found(named) == []
+    made = replace(named, options={"connector": "generator", "user": "reflect('java.lang.System', 'exit')"})
+    assert [finding.code for finding in found(made)] == ["ForbiddenFault"]
 
 
 def test_a_column_may_be_called_as_the_clock_is() -> None:
