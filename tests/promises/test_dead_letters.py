@@ -143,6 +143,41 @@ def test_a_record_from_which_a_column_cannot_be_computed_is_a_letter_and_stops_n
     assert sorted(row["id"] for row in trial.batch("copy")) == [1, 2, 3, 4]
 
 
+@pytest.mark.parametrize(
+    ("options", "columns", "content", "said"),
+    [
+        (
+            "format = 'json'",
+            "card STRING, limit INT",
+            b'{"card": "a", "limit": 1}\n{"card": "b", "limit": "none"}\n{"card": \n',
+            ["types: limit", "JSON"],
+        ),
+        ("format = 'csv', header = 'true'", "card STRING, limit INT", b"card,limit\na,1\nb,none\n", ["declared types"]),
+        ("format = 'text'", "limit INT", b"1\nnone\n", ["declared types"]),
+    ],
+)
+def test_records_that_a_table_leaves_out_are_said_and_the_same_for_every_view(
+    trial: Trial, caplog: pytest.LogCaptureFixture, options: str, columns: str, content: bytes, said: list[str]
+) -> None:
+    """Also for a view that does not ask for the column that is wrong."""
+    trial.write(
+        "app.sql",
+        f"""
+        CREATE TABLE t ({columns}) WITH (connector = 'files', path = 't.data', {options});
+        CREATE MATERIALIZED VIEW n AS SELECT count(*) AS n FROM t;
+        CREATE MATERIALIZED VIEW first AS SELECT {columns.split()[0]} FROM t;
+        """,
+    )
+    (trial.folder / "t.data").write_bytes(content)
+    trial.drain()
+    assert trial.rows("n") == [{"n": 1}]
+    assert len(trial.rows("first")) == 1
+    warnings = [record.getMessage() for record in caplog.records if "left out" in record.getMessage()]
+    assert len(warnings) == len(said)
+    assert all("t.data: 1 of its records are left out" in warning for warning in warnings)
+    assert all(any(words in warning for warning in warnings) for words in said)
+
+
 def test_a_view_judges_by_an_event_time_of_its_own_live_and_in_batch(trial: Trial) -> None:
     trial.write(
         "app.sql",

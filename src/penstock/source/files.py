@@ -108,7 +108,7 @@ class Files:
             header = [column.lower() for column in _header(name)]
             if declared <= set(header) and [column for column in header if column in declared] != [column for column in read if column in declared]:
                 raise OptionFault(
-                    f"stream `{self._spec.name}`: the header of {name} has the columns in another order: {', '.join(header)}",
+                    f"`{self._spec.name}`: the header of {name} has the columns in another order: {', '.join(header)}",
                     hint=f"the first file, or the declaration where there was none, has {', '.join(read)}; write the file anew in that order",
                 )
 

@@ -8,9 +8,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import OptionFault
 from penstock.option import STREAM, TABLE
-from penstock.schema import quote
 from penstock.source import Source, SourceSpec, Span
-from penstock.source.files import CORRUPT, Files, located, present
+from penstock.source.files import Files, located, present
 from penstock.source.generator import Generator
 from penstock.source.kafka import Kafka
 from penstock.source.options import CONNECTORS_OF, option_value
@@ -34,7 +33,7 @@ def open_source(spec: SourceSpec) -> Source:
 def table_frame(spark: SparkSession, spec: SourceSpec) -> DataFrame:
     """The rows of a table as they are now, with the declared columns or, where none are declared, those that are found.
 
-    Records of a file that do not fit the declared columns are left out; decode the source's history to see them.
+    Where columns are declared for files it is their records instead, each with its `__position`, to be decoded as a stream's are.
     """
     connector = spec.options["connector"]
     if connector == "postgres":
@@ -55,9 +54,4 @@ def _file_table(spark: SparkSession, spec: SourceSpec) -> DataFrame:
         header = option_value(spec.options, "files", "header") or "false"
         csv = {"header": header, "inferSchema": "true", "escape": '"'} if shape == "csv" else {}
         return spark.read.format(shape).options(**csv).load(path)
-    rows = Files(spec).history(spark, Span())
-    if shape == "text":
-        (column,) = spec.schema.columns
-        return rows.selectExpr(f"CAST(__value AS {column.type}) AS {quote(column.name)}")
-    kept = rows.where(f"{CORRUPT} IS NULL").drop(CORRUPT) if CORRUPT in rows.columns else rows
-    return kept.drop("__position")
+    return Files(spec).history(spark, Span())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from penstock.plan.watermarks import scoped
 from penstock.schema import quote
 from penstock.settings import Settings
 from penstock.source import Limits, Source, SourceSpec, Span
+from penstock.source.files import Files
 from penstock.source.open import open_source, table_frame
 from penstock.spark.gate import BARRIER, gate
 
@@ -99,8 +101,8 @@ def _decoded(app: App, stream: Stream, raw: DataFrame, now: str = CLOCK, *, word
     return decode(raw, app.spec(stream), Rules(stream.event_time, _max_ahead(stream), now, computed, words))
 
 
-def _columns(stream: Stream) -> list[Column]:
-    return [F.col(quote(name)) for name in stream.schema.names]
+def _columns(source: Stream | Table) -> list[Column]:
+    return [F.col(quote(name)) for name in source.schema.names]
 
 
 def _max_ahead(stream: Stream) -> str | None:
@@ -110,11 +112,30 @@ def _max_ahead(stream: Stream) -> str | None:
     return None if value is None else str(value)
 
 
+def _good_rows(spark: SparkSession, app: App, table: Table) -> DataFrame:
+    """A table's rows; what is good in its files is told as it is for a stream, whichever columns are asked for."""
+    found = table_frame(spark, app.spec(table))
+    if "__position" not in found.columns:
+        return found
+    return decode(found, app.spec(table), Rules(words=False)).where("__reason IS NULL").select(*_columns(table))
+
+
+def left_out(spark: SparkSession, app: App, table: Table) -> list[tuple[str, str]]:
+    """The files of a table that are not all in it, each with how many of its records are left out and why."""
+    spec = app.spec(table)
+    found = table_frame(spark, spec)
+    if "__position" not in found.columns:
+        return []
+    dead = dead_rows(decode(found, spec, Rules())).groupBy("position", "reason").count().orderBy("position", "reason")
+    records = [(json.loads(row.position)["file"], f"{row['count']} of its records are left out: {row.reason}") for row in dead.collect()]
+    return [*Files(spec).unreadable(spark, Span()), *records]
+
+
 def register_tables(spark: SparkSession, app: App, names: Iterable[str]) -> None:
     for name in names:
         table = app.declared.tables.get(name)
         if table is not None:
-            table_frame(spark, app.spec(table)).createOrReplaceTempView(quote(name))
+            _good_rows(spark, app, table).createOrReplaceTempView(quote(name))
 
 
 def register_live(spark: SparkSession, app: App, plan: Node, *, watermarked: bool, closes: bool) -> None:
