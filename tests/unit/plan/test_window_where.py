@@ -13,7 +13,7 @@ from penstock.plan.select import parse_select
 PAY = Stream("pay", parse_columns("card STRING, amount INT, at TIMESTAMP"), {}, "at", "10 seconds")
 TUMBLE = "TUMBLE(TABLE pay, DESCRIPTOR(at), INTERVAL '1' HOUR)"
 FLINK = f"SELECT window_start, card, count(*) AS n FROM {TUMBLE} WHERE {{}} GROUP BY window_start, window_end, card"
-SPARK = "SELECT window.start AS window_start, card, count(*) AS n FROM pay {} GROUP BY window(at, '1 HOUR'), card HAVING {}"
+SPARK = "SELECT window.start AS window_start, card, count(*) AS n FROM pay {} GROUP BY window(at, '1 hour'), card HAVING {}"
 
 
 @pytest.mark.parametrize(
