@@ -21,7 +21,14 @@ from penstock.plan.check_names import expressions, unknown_columns, unknown_func
 from penstock.plan.check_options import option_findings, setting_findings
 from penstock.plan.check_sources import SourceCheck, source_findings
 from penstock.plan.check_state import state_findings
-from penstock.plan.check_types import impossible_equalities, impossible_sums, wrong_sides, wrong_windows
+from penstock.plan.check_types import (
+    impossible_arithmetic,
+    impossible_conditions,
+    impossible_equalities,
+    impossible_sums,
+    wrong_sides,
+    wrong_windows,
+)
 from penstock.plan.check_watermarks import watermark_findings
 from penstock.plan.declare import Declaration, Declared, Options, Sink, Stream, Table, View
 from penstock.plan.findings import ERROR, Finding, Spot, from_error, placed
@@ -42,6 +49,8 @@ _EXPRESSION_CHECKS = (
     misplaced_aggregates,
     ungrouped_columns,
     impossible_equalities,
+    impossible_conditions,
+    impossible_arithmetic,
     impossible_sums,
     wrong_windows,
 )

@@ -19,6 +19,9 @@ from penstock.plan.types import UNKNOWN, comparable
 from penstock.schema import family
 
 _NO_TIME = ("number", "boolean", "binary", "interval")
+_NO_CONDITION = ("number", "time", "nested", "binary", "interval")
+_ARITHMETIC = ("+", "-", "*", "/", "%")
+_NO_ARITHMETIC = ("boolean", "array", "map", "struct")
 _NO_SUM = ("boolean", "time", "nested", "binary")
 
 
@@ -53,6 +56,47 @@ def impossible_sums(view: View, expression: Expression) -> Iterator[Finding]:
             yield _found(
                 view, spot, f"{call.name}() of a {kind.upper()}: Spark reads it as a number, and fails on text that is none", "cast it", WARNING
             )
+
+
+def impossible_conditions(view: View, expression: Expression) -> Iterator[Finding]:
+    """A condition that is neither true nor false, e.g. `WHERE amount`; in HAVING, Spark takes a number for one."""
+    if expression.role not in ("where", "on"):
+        return
+    for conjunct in conjuncts(expression.text):
+        kind = type_of(conjunct, expression.scope.look)
+        if kind not in (UNKNOWN, "variant") and family(kind) in _NO_CONDITION:
+            start = expression.text.find(conjunct)
+            spot = expression.spot.part(start, start + len(conjunct))
+            yield _found(
+                view, spot, f"a condition is true or false, and this is {kind.upper()}", "compare it with something: ... > 0, ... IS NOT NULL"
+            )
+
+
+def impossible_arithmetic(view: View, expression: Expression) -> Iterator[Finding]:
+    """`amount + ok`: + - * / % between two plain columns or literals of which one is a boolean, an array, a map or a struct."""
+    operands = {start: (end, kind) for start, end, kind in _plain_operands(expression)}
+    ends = {end: start for start, (end, _) in operands.items()}
+    found = tokens(expression.text)
+    for before, mark, after in zip(found, found[1:], found[2:], strict=False):
+        if mark.kind != "op" or mark.text not in _ARITHMETIC or before.end not in ends or after.start not in operands:
+            continue
+        end, right = operands[after.start]
+        wrong = next((kind for kind in (operands[ends[before.end]][1], right) if kind.split("<")[0] in _NO_ARITHMETIC), None)
+        if wrong is not None:
+            spot = expression.spot.part(ends[before.end], end)
+            yield _found(view, spot, f"there is no arithmetic with a {wrong.upper()}", "cast it to a number, or take a part of it")
+
+
+def _plain_operands(expression: Expression) -> Iterator[tuple[int, int, str]]:
+    """Start, end and type of columns and literals that nothing is done to before an operator sees them."""
+    found = tokens(expression.text)
+    after = {token.end: found[index + 1].text for index, token in enumerate(found[:-1])}
+    for ref in reread.column_refs(expression.text):
+        if after.get(ref.end) not in ("[", "::", ":", ".", "("):
+            yield ref.start, ref.end, expression.scope.look(ref.parts)
+    for token in found:
+        if (token.kind == "number" or token.is_word("true", "false")) and after.get(token.end) != "::":
+            yield token.start, token.end, "boolean" if token.kind == "word" else "number"
 
 
 def wrong_windows(view: View, expression: Expression) -> Iterator[Finding]:
