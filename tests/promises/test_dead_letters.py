@@ -323,3 +323,21 @@ def test_a_row_that_was_dated_ahead_stays_dead_when_its_time_has_come(trial: Tri
         (current[1] / "offsets" / "0").unlink()
     with trial.engine() as engine:
         assert [verdict.as_json() for verdict in verify(engine, session=trial.session) if not verdict.equal] == []
+
+
+def test_a_view_with_an_event_time_of_its_own_puts_aside_what_is_dated_ahead_of_that(trial: Trial) -> None:
+    trial.write(
+        "app.sql",
+        """
+        CREATE STREAM seen (id INT, at TIMESTAMP) WITH (connector = 'files', path = 'seen', format = 'json');
+        CREATE MATERIALIZED VIEW hourly AS SELECT window, count(*) AS n FROM STREAM seen WATERMARK at DELAY OF INTERVAL 10 SECONDS
+          GROUP BY window(at, '1 hour');
+        """,
+    )
+    trial.feed("seen", {"id": 1, "at": "2024-05-01T10:00:00Z"}, {"id": 2, "at": "2131-05-01T10:00:00Z"})
+    trial.drain()
+    assert [row["n"] for row in trial.rows("hourly")] == [1]
+    (letter,) = trial.rows("seen__dead")
+    assert "in the future" in letter["reason"]
+    with trial.engine() as engine:
+        assert [verdict.as_json() for verdict in verify(engine, session=trial.session) if not verdict.equal] == []
