@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -25,6 +26,7 @@ POINTS: tuple[tuple[str, str], ...] = (
     ("sink.after-commit", "the sink has the epoch; neither its place in the store nor Spark's commit log says so"),
     ("epoch.after-both", "Spark's commit log has the epoch, and the next one begins"),
 )
+_UNTIL_IT_COMES_S = 0.5
 _SIGNALS = {"PENSTOCK_KILL_AT": signal.SIGKILL, "PENSTOCK_STOP_AT": signal.SIGSTOP}
 
 
@@ -42,6 +44,7 @@ class Trap:
             self.left -= 1
             if self.left == 0:
                 os.kill(os.getpid(), self.signal)
+                time.sleep(_UNTIL_IT_COMES_S)  # it may come by another thread, and meanwhile this one would go on, into a transaction
 
 
 def traps(environment: Mapping[str, str]) -> dict[str, list[Trap]]:

@@ -46,6 +46,19 @@ def test_a_process_can_be_frozen_and_woken() -> None:
         assert frozen.communicate()[0] == b"0\n1\n2\n3\n4\n"
 
 
+def test_a_thread_that_is_frozen_stands_at_the_point_and_not_behind_it() -> None:
+    """The signal may come by another thread; jobs run in threads of their own."""
+    threaded = f"import threading\ndef work():\n  {REACHING.replace(chr(10), chr(10) + '  ')}\nthreading.Thread(target=work).start()\n"
+    with subprocess.Popen(
+        [sys.executable, "-c", threaded], env={**os.environ, "PENSTOCK_STOP_AT": "sink.mid-rows:2"}, stdout=subprocess.PIPE
+    ) as frozen:
+        assert frozen.stdout is not None
+        assert os.WIFSTOPPED(os.waitpid(frozen.pid, os.WUNTRACED)[1])
+        assert os.read(frozen.stdout.fileno(), 100) == b"0\n"
+        frozen.send_signal(signal.SIGCONT)
+        assert frozen.communicate()[0] == b"1\n2\n3\n4\n"
+
+
 @pytest.mark.parametrize("asked", ["sink.somewhere", "sink.mid-rows:0", "sink.mid-rows:often", ":2"])
 def test_a_point_that_does_not_exist_is_an_error_that_lists_those_that_do(asked: str) -> None:
     with pytest.raises(OptionFault) as caught:
