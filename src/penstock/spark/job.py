@@ -10,7 +10,6 @@ import logging
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -22,7 +21,6 @@ from penstock.eventtime import interval
 from penstock.plan.cut import Strategy
 from penstock.plan.divide import KEPT
 from penstock.plan.nodes import Order
-from penstock.plan.watermarks import scoped
 from penstock.points import reach
 from penstock.share.jobs import Job, Member
 from penstock.sink.store import AlreadyCommitted, EpochWriter, Store
@@ -50,7 +48,7 @@ class JobRun:
 
     def __init__(self, spark: SparkSession, app: App, job: Job, store: Store, incarnation: Incarnation) -> None:
         # A view may have an event time of its own: what is dated ahead, and so a dead letter, is judged by that.
-        app = replace(app, declared=replace(app.declared, declarations=scoped(job.members[0].view, app.declared.declarations)))
+        app = app.seen_by(job.members[0].view)
         self._spark, self._app, self.job, self._store, self._life = spark.newSession(), app, job, store, incarnation
         self._desk = spark.newSession()
         self._desk.conf.set("spark.sql.adaptive.enabled", "false")  # kept rows are few: planning again at each stage costs more than it saves
@@ -68,7 +66,7 @@ class JobRun:
         self._uppers: dict[str, Upper] = {}
         schemas = self._open_views()
         self._outbox = Outbox(app, job, incarnation, store, schemas, self._position)
-        self._dead = DeadLetters(self._desk, app.seen_by(job.members[0].view), store, incarnation.checkpoint, self._lower.occurrences)
+        self._dead = DeadLetters(self._desk, app, store, incarnation.checkpoint, self._lower.occurrences)
 
     @property
     def dead_found(self) -> int:
