@@ -110,6 +110,13 @@ def test_what_does_not_say_when_lies_between_what_does() -> None:
     assert unexplained([said], at_work("kill-jvm", since=25), {}, moment(20)) == [said]
 
 
+def test_what_follows_a_harmless_line_may_be_of_another_process_and_later() -> None:
+    lines = ["2026-11-16T02:32:10.000Z WARN [7] Some: harmless", "Traceback (most recent call last):", "ConnectionResetError: peer"]
+    following = "2026-11-16T02:32:30.000Z WARN [7] Some: harmless"
+    assert unexplained([*lines, following], at_work("kill-jvm", since=20, until=21), {}, LAST) == []
+    assert len(unexplained([*lines, following], at_work("kill-jvm", since=40), {}, LAST)) == 1
+
+
 def test_a_mistake_of_ours_is_no_consequence_of_a_killed_jvm() -> None:
     wrong = ["internal error: KeyError: 'x'", "02:32:20 error spark copy: Spark could not plan it"]
     assert unexplained(wrong, at_work("kill-jvm"), {}, LAST) == wrong

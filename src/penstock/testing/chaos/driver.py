@@ -39,6 +39,11 @@ class Driver:
         return code
 
     @property
+    def ended(self) -> float:
+        """When it was seen to have ended, in seconds since 1970; now, while it runs."""
+        return time.time() if self.code is None or self._ended is None else self._ended
+
+    @property
     def pid(self) -> int:
         return self._process.pid
 

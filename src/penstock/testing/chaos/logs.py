@@ -35,7 +35,10 @@ _SHOWN = 10
 
 @dataclass(frozen=True)
 class AtWork:
-    """A fault from its injection until all views went on, in seconds since 1970: it explains what was logged then and shortly after."""
+    """A fault from its injection until all views went on and every driver that it hit has ended, in seconds since 1970.
+
+    It explains what was logged then and shortly after: a driver may find out late that a connection is dead.
+    """
 
     fault: Fault
     since: float
@@ -83,7 +86,7 @@ def unexplained(lines: Sequence[str], faults: Sequence[AtWork], killed: Mapping[
     """
     found: list[str] = []
     records = _records(lines)
-    for record, moment in zip(records, _moments([record[0] for record in records], last), strict=True):
+    for record, moment in zip(records, _moments(records, last), strict=True):
         said = [text for line in record if (text := _said(line)) is not None]
         if not said or _of_an_orphan(record[0], killed):
             continue
@@ -94,15 +97,22 @@ def unexplained(lines: Sequence[str], faults: Sequence[AtWork], killed: Mapping[
     return list(dict.fromkeys(found))
 
 
-def _moments(heads: Sequence[str], last: float) -> list[tuple[float, float]]:
-    """When each record was written: where it does not say so, between the one before that does and the one after."""
-    told = [_time_of(head, last) for head in heads]
-    before, after, found = 0.0, last, list[tuple[float, float]]()
-    later = [after := time if time is not None else after for time in reversed(told)][::-1]
-    for time, next_told in zip(told, later, strict=True):
+def _moments(records: Sequence[Sequence[str]], last: float) -> list[tuple[float, float]]:
+    """When each failure was written: where it does not say so, between the record before that does and the one after.
+
+    What follows a head that tells of no failure may be another process's, which says no time at all.
+    """
+    told = [_time_of(record[0], last) for record in records]
+    after, found = last, list[tuple[float, float]]()
+    for record, time in zip(reversed(records), reversed(told), strict=True):
+        exact = time is not None and _said(record[0]) is not None
+        found.append((0.0, time if time is not None and exact else after))
+        after = time if time is not None else after
+    before, placed = 0.0, list[tuple[float, float]]()
+    for time, (_, end) in zip(told, reversed(found), strict=True):
         before = time if time is not None else before
-        found.append((before, next_told))
-    return found
+        placed.append((before, end))
+    return placed
 
 
 def _time_of(head: str, last: float) -> float | None:

@@ -11,7 +11,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from penstock.errors import PenstockError
@@ -184,7 +184,12 @@ class Run:
         outcome.looks = self.reader.looks
         self._verify(outcome)
         killed = {driver.pid: at for driver in self._drivers if (at := driver.killed_at) is not None}
-        outcome.unknown = logs.unknown(self._at_work, killed)
+        outcome.unknown = logs.unknown([self._with_drivers(fault) for fault in self._at_work], killed)
+
+    def _with_drivers(self, fault: AtWork) -> AtWork:
+        """Until the last driver ended that ran while the fault was at work."""
+        hit = [driver.ended for driver in self._drivers if driver.started <= fault.until and driver.ended >= fault.since]
+        return replace(fault, until=max([fault.until, *hit]))
 
     def _catch_up(self, outcome: Outcome) -> None:
         """Take what still waits at the sources: only a run that has drained tells whether anything is missing."""
