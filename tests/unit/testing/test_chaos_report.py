@@ -12,7 +12,7 @@ from penstock.testing.chaos import damage
 from penstock.testing.chaos.apps import wanted
 from penstock.testing.chaos.faults import BY_NAME
 from penstock.testing.chaos.feeder import Fed, Feeder, Files, order, payment
-from penstock.testing.chaos.logs import AtWork, unexplained
+from penstock.testing.chaos.logs import AtWork, _time_of, unexplained
 from penstock.testing.chaos.report import BEGIN, END, Injected, Outcome, keep, kept, markdown, p95, publish, table
 
 
@@ -95,7 +95,7 @@ def test_a_known_exception_passes_and_an_unknown_one_does_not() -> None:
 
 def test_a_fault_explains_only_what_was_logged_in_its_time() -> None:
     """Until a minute after all views went on."""
-    assert unexplained(FAILED, at_work("kill-driver", since=43), {}, LAST) == [HEADLINE]
+    assert unexplained(FAILED, at_work("kill-driver", since=44), {}, LAST) == [HEADLINE]
     late = [FAILED[0].replace("02:32", "02:33"), *FAILED[1:]]
     assert unexplained(late, at_work("kill-driver", until=50), {}, LAST) == []
     assert len(unexplained(late, at_work("kill-driver", until=30), {}, LAST)) == 1
@@ -115,6 +115,14 @@ def test_what_follows_a_harmless_line_may_be_of_another_process_and_later() -> N
     following = "2026-11-16T02:32:30.000Z WARN [7] Some: harmless"
     assert unexplained([*lines, following], at_work("kill-jvm", since=20, until=21), {}, LAST) == []
     assert len(unexplained([*lines, following], at_work("kill-jvm", since=40), {}, LAST)) == 1
+
+
+def test_a_moment_is_read_from_every_kind_of_log() -> None:
+    wanted = moment(10)
+    local = datetime.fromtimestamp(wanted).strftime("%Y-%m-%d %H:%M:%S")  # noqa: DTZ006
+    heads = ["2026-11-16T02:32:10.000Z WARN x", f"{local},000 ERROR root: x", "02:32:10 error x", json.dumps({"time": "2026-11-16T02:32:10.000Z"})]
+    assert [_time_of(head, LAST) for head in heads] == [wanted] * 4
+    assert _time_of("Traceback (most recent call last):", LAST) is None
 
 
 def test_a_mistake_of_ours_is_no_consequence_of_a_killed_jvm() -> None:

@@ -27,8 +27,10 @@ _HEADLINE = re.compile(
 _BEGINS = re.compile(r"\{|\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d |error: |internal error")
 # What Spark says for the driver whose number stands in brackets.
 _OF_DRIVER = re.compile(r"^(\S+Z) \w+ \[(\d+)\] ")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?Z?")
 _CLOCK = re.compile(r"(\d\d):(\d\d):(\d\d) ")
 _SEEN_LATE_S = 3.0  # a death is noticed a little later than it happens
+_WHOLE_S = 1.0  # some clocks tell whole seconds only
 _AFTERMATH_S = 60.0  # clients find out, and tasks end, some time after all views went on
 _SHOWN = 10
 
@@ -50,7 +52,7 @@ class AtWork:
 
     def explains(self, texts: Sequence[str], moment: tuple[float, float]) -> bool:
         """Whether one of the lines of a record is what this fault may leave, and was written in its time."""
-        if self._known is None or moment[1] < self.since or moment[0] > self.until + _AFTERMATH_S:
+        if self._known is None or moment[1] < self.since - _WHOLE_S or moment[0] > self.until + _AFTERMATH_S:
             return False
         return any(map(self._known.search, texts))
 
@@ -119,10 +121,10 @@ def _time_of(head: str, last: float) -> float | None:
     """Seconds since 1970; a clock without its day is of the day on which the log was last written to, or of the one before."""
     if head.startswith("{"):
         head = next(iter(re.findall(r'"time": "([^"]+)"', head)), "")
-    try:
-        return datetime.fromisoformat(head.split(maxsplit=1)[0]).replace(tzinfo=UTC).timestamp()
-    except (ValueError, IndexError):
-        clock = _CLOCK.match(head)
+    full = _MOMENT.match(head)
+    if full is not None:  # without a zone, as Python's own logging has it, it is the machine's
+        return datetime.fromisoformat(full[0].replace(",", ".")).timestamp()
+    clock = _CLOCK.match(head)
     if clock is None:
         return None
     day = datetime.fromtimestamp(last, UTC)
