@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
 from penstock.eventtime import interval
+
+Fault = tuple[Column, Column]  # the condition of having it, and its words
 
 NO_VALUE = "no value"
 INVALID_UTF8 = "not valid UTF-8"
@@ -18,36 +23,31 @@ _DAY_US = 24 * 60 * 60 * 1_000_000
 
 @dataclass(frozen=True)
 class FutureGuard:
-    """Finds rows dated beyond `max_ahead` (None: 1 day) from `now`; `event_time` and `now` are Spark expressions.
+    """Finds rows dated beyond `max_ahead` (None: 1 day) from `now`, a Spark expression. A stream without event time has none."""
 
-    A stream without event time has none.
-    """
-
-    event_time: str | None
+    event_time: Column | None
     max_ahead: str | None
     now: str
 
-    def faults(self) -> list[tuple[str, str]]:
-        """The condition of being dated too far ahead, and its words, in Spark SQL; none without event time."""
+    def faults(self) -> list[Fault]:
+        """The condition of being dated too far ahead, and its words; none without event time."""
         if self.event_time is None:
             return []
         span = self.max_ahead or MAX_AHEAD
-        time = f"CAST({self.event_time} AS TIMESTAMP)"
-        seconds = f"timestampdiff(SECOND, {self.now}, {time})"
-        distance = (
-            f"CASE WHEN {seconds} >= 172800 THEN concat({seconds} DIV 86400, ' days') "
-            f"WHEN {seconds} >= 3600 THEN concat({seconds} DIV 3600, ' h') ELSE concat({seconds} DIV 60, ' min') END"
-        )
-        words = span.replace("\\", "\\\\").replace("'", "\\'")
+        time, ahead = self.event_time.cast("timestamp"), F.lit(interval(span))
         # Spark writes the clock of an epoch into the code of its stage, after it has folded constants, and so would compile the stage for every
         # epoch. The code has only the day, as a number that costs nothing to look at; rows dated beyond that are judged by a function that
         # Spark leaves as it is, not compiled.
-        day = "current_date()" if self.now == CLOCK else f"CAST({self.now} AS DATE)"
-        since = f"unix_date({day}) * {_DAY_US}L"
-        return [
-            (
-                f"unix_micros({time}) > {since} + {interval(span)}L"
-                f" AND zip_with(array({time}), array(true), (_t, _) -> unix_micros(_t) > unix_micros({self.now}) + {interval(span)}L)[0]",
-                f"concat('dated ', {distance}, ' in the future: beyond max_ahead {words}')",
-            )
-        ]
+        day = F.current_date() if self.now == CLOCK else F.expr(self.now).cast("date")
+        beyond_day = F.unix_micros(time) > F.unix_date(day) * F.lit(_DAY_US) + ahead
+        beyond = F.zip_with(F.array(time), F.array(F.lit(True)), lambda each, _: F.unix_micros(each) > F.unix_micros(F.expr(self.now)) + ahead)
+        return [(beyond_day & beyond[0], self._words(time, span))]
+
+    def _words(self, time: Column, span: str) -> Column:
+        seconds = F.timestamp_diff("SECOND", F.expr(self.now), time)
+
+        def in_units(length_s: int, name: str) -> Column:
+            return F.concat((seconds / length_s).cast("bigint").cast("string"), F.lit(name))
+
+        distance = F.when(seconds >= 172800, in_units(86400, " days")).when(seconds >= 3600, in_units(3600, " h")).otherwise(in_units(60, " min"))
+        return F.concat(F.lit("dated "), distance, F.lit(f" in the future: beyond max_ahead {span}"))

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 from typing import Protocol
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from penstock.decode import computed
-from penstock.decode.reasons import CLOCK, INVALID_UTF8, MISFIT, NO_COLUMNS, NO_VALUE, NOT_JSON, FutureGuard
+from penstock.decode.reasons import CLOCK, INVALID_UTF8, MISFIT, NO_COLUMNS, NO_VALUE, NOT_JSON, Fault, FutureGuard
 from penstock.schema import Schema, quote
 
 VALUE = "__value"
@@ -53,18 +55,25 @@ class Rules:
     computed: Mapping[str, str] = field(default_factory=dict)
     words: bool = True
 
-    def faults(self) -> list[tuple[str, str]]:
-        """Conditions of not being good, in the order of their weight, each with its words, in Spark SQL."""
-        time = self.event_time
-        named = None if time is None else next((name for name in self.computed if name.lower() == time.lower()), None)
-        place = None if time is None else quote(time) if named is None else computed.value_of(named)
-        return [*computed.faults(self.computed), *FutureGuard(place, self.max_ahead, self.now).faults()]
+    def faults(self) -> list[Fault]:
+        """Conditions of not being good, in the order of their weight."""
+        failing = [(computed.fails(text), F.lit(f"the column `{name}` cannot be computed")) for name, text in self.computed.items()]
+        return [*failing, *FutureGuard(self._time(), self.max_ahead, self.now).faults()]
 
-    def applied(self, rows: DataFrame, faults: Sequence[tuple[str, str]], schema: Schema, record: Column) -> DataFrame:
-        """The columns of the rows, and what a dead letter needs."""
-        judged = rows.select("*", *computed.attempts(self.computed)) if self.computed else rows
-        reason = F.expr(_reason([*faults, *self.faults()], self.words)).alias(REASON)
-        return judged.select(*_columns(schema), *computed.values(self.computed), reason, record.cast("binary").alias(RAW), F.col(POSITION))
+    def _time(self) -> Column | None:
+        if self.event_time is None:
+            return None
+        text = next((text for name, text in self.computed.items() if name.lower() == self.event_time.lower()), None)
+        return F.col(quote(self.event_time)) if text is None else computed.value(text)
+
+    def applied(self, rows: DataFrame, faults: Sequence[Fault], schema: Schema, record: Column) -> DataFrame:
+        """The columns of the rows, and what a dead letter needs.
+
+        A computed column stands in every condition as it is: kept in a column of its own, every row would be copied for it.
+        """
+        values = [computed.value(text).alias(name) for name, text in self.computed.items()]
+        reason = _reason([*faults, *self.faults()], self.words).alias(REASON)
+        return rows.select(*_columns(schema), *values, reason, record.cast("binary").alias(RAW), F.col(POSITION))
 
 
 def decode(raw: DataFrame, spec: Described, rules: Rules) -> DataFrame:
@@ -93,10 +102,10 @@ def _parsed(raw: DataFrame, spec: Described, rules: Rules) -> DataFrame:
     parsed = raw.select(F.inline(F.array(read)), F.col(VALUE), F.col(POSITION))
     misfit = f"CASE WHEN get_json_object({_text()}, '$') IS NULL THEN '{NOT_JSON}' ELSE '{MISFIT}' END" if is_json else f"'{MISFIT}'"
     faults = [
-        (f"{VALUE} IS NULL OR length({VALUE}) = 0", f"'{NO_VALUE}'"),
-        (f"NOT is_valid_utf8({_text()})", f"'{INVALID_UTF8}'"),
-        (f"{CORRUPT} IS NOT NULL", misfit),
-        (_all_null(spec.schema), f"'{NO_COLUMNS}'"),
+        _fault(f"{VALUE} IS NULL OR length({VALUE}) = 0", f"'{NO_VALUE}'"),
+        _fault(f"NOT is_valid_utf8({_text()})", f"'{INVALID_UTF8}'"),
+        _fault(f"{CORRUPT} IS NOT NULL", misfit),
+        _fault(_all_null(spec.schema), f"'{NO_COLUMNS}'"),
     ]
     return rules.applied(parsed, faults, spec.schema, F.col(VALUE))
 
@@ -106,9 +115,9 @@ def _lines(raw: DataFrame, spec: Described, rules: Rules) -> DataFrame:
     (column,) = spec.schema.columns
     typed = raw.select(F.expr(f"try_cast({_text()} AS {column.type})").alias(column.name), F.col(VALUE), F.col(POSITION))
     faults = [
-        (f"{VALUE} IS NULL", f"'{NO_VALUE}'"),
-        (f"NOT is_valid_utf8({_text()})", f"'{INVALID_UTF8}'"),
-        (f"{quote(column.name)} IS NULL", f"'{MISFIT}'"),
+        _fault(f"{VALUE} IS NULL", f"'{NO_VALUE}'"),
+        _fault(f"NOT is_valid_utf8({_text()})", f"'{INVALID_UTF8}'"),
+        _fault(f"{quote(column.name)} IS NULL", f"'{MISFIT}'"),
     ]
     return rules.applied(typed, faults, spec.schema, F.col(VALUE))
 
@@ -125,22 +134,27 @@ def _judged(raw: DataFrame, spec: Described, rules: Rules) -> DataFrame:
     is_json = spec.options.get("format", "json") == "json"
     not_json = f"WHEN get_json_object({CORRUPT}, '$') IS NULL THEN '{NOT_JSON}'" if is_json else ""
     faults = [
-        (
+        _fault(
             f"{CORRUPT} IS NOT NULL{_having_read(spec.schema) if is_json else ''}",
             f"CASE WHEN NOT is_valid_utf8({CORRUPT}) THEN '{INVALID_UTF8}' {not_json} ELSE '{MISFIT}' END",
         ),
-        *([] if is_json else [(_all_null(spec.schema), f"'{NO_COLUMNS}'"), *_replaced(spec.schema)]),
+        *([] if is_json else [_fault(_all_null(spec.schema), f"'{NO_COLUMNS}'"), *_replaced(spec.schema)]),
     ]
     return rules.applied(raw, faults, spec.schema, F.coalesce(F.col(CORRUPT), as_json))
 
 
-def _reason(faults: Sequence[tuple[str, str]], words: bool) -> str:
+def _reason(faults: Sequence[Fault], words: bool) -> Column:
     """The words of the first fault that a record has; NULL where it has none."""
     if not faults:
-        return "CAST(NULL AS STRING)"
-    if words:
-        return f"CASE {' '.join(f'WHEN {condition} THEN {said}' for condition, said in faults)} END"
-    return f"CASE WHEN {' OR '.join(f'({condition})' for condition, _ in faults)} THEN '' END"
+        return F.lit(None).cast("string")
+    if not words:
+        return F.when(reduce(or_, (condition for condition, _ in faults)), F.lit(""))
+    return F.coalesce(*(F.when(condition, said) for condition, said in faults))
+
+
+def _fault(condition: str, words: str) -> Fault:
+    """A fault in Spark SQL."""
+    return F.expr(condition), F.expr(words)
 
 
 def _columns(schema: Schema) -> list[Column]:
@@ -157,11 +171,11 @@ def _having_read(schema: Schema) -> str:
     return f" AND to_json(struct({', '.join(fallible)})) <> ''"
 
 
-def _replaced(schema: Schema) -> list[tuple[str, str]]:
+def _replaced(schema: Schema) -> list[Fault]:
     """The csv reader replaces bytes that are not UTF-8 and says nothing; the replacement is the only trace."""
     texts = [quote(column.name) for column in schema if column.family == "text"]
     marks = " OR ".join(f"contains({text}, '{_REPLACED}')" for text in texts)
-    return [(marks, f"'{INVALID_UTF8}'")] if texts else []
+    return [_fault(marks, f"'{INVALID_UTF8}'")] if texts else []
 
 
 def _text() -> str:

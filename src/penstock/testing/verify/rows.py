@@ -17,7 +17,7 @@ from penstock.sink.ddl import Type, parse_type
 
 Values = tuple[Hashable, ...]
 _CLOSE = 1e-9  # batch and live add doubles in another order
-_ZERO = 1e-300  # relative to zero nothing is close
+_ZERO = 1e-12  # relative to zero nothing is close, and what all but cancels leaves such digits behind
 
 
 @dataclass(frozen=True)
