@@ -114,11 +114,13 @@ def test_a_record_from_which_a_column_cannot_be_computed_is_a_letter_and_stops_n
     trial.write(
         "app.sql",
         """
-        CREATE STREAM s (id INT, t STRING, n INT, at AS to_timestamp(t), share DOUBLE AS (100 / n), WATERMARK FOR at AS at - INTERVAL 1 SECOND)
+        CREATE STREAM s (id INT, t STRING, n INT, at AS to_timestamp(t), share DOUBLE AS (100 / n), day DATE AS (CAST(to_timestamp(t) AS DATE)),
+          WATERMARK FOR at AS at - INTERVAL 1 SECOND)
           WITH (connector = 'files', path = 's', format = 'json');
         CREATE MATERIALIZED VIEW copy AS SELECT id FROM s;
         CREATE MATERIALIZED VIEW shares AS SELECT id, share FROM s;
         CREATE MATERIALIZED VIEW hourly AS SELECT window.start AS since, count(*) AS n FROM s GROUP BY window(at, '1 hour') EMIT ON WINDOW CLOSE;
+        CREATE MATERIALIZED VIEW of_may AS SELECT id FROM s WHERE at >= '2024-05-01' AND at < '2024-06-01' AND day <> '2024-05-02';
         """,
     )
     good = [
@@ -141,6 +143,7 @@ def test_a_record_from_which_a_column_cannot_be_computed_is_a_letter_and_stops_n
     assert {number: letter["position"]["line"] for number, letter in letters.items()} == {5: 2, 6: 6}
     assert trial.batch("hourly") == trial.rows("hourly")
     assert sorted(row["id"] for row in trial.batch("copy")) == [1, 2, 3, 4]
+    assert sorted(row["id"] for row in trial.batch("of_may")) == sorted(row["id"] for row in trial.rows("of_may")) == [1, 2, 4]
 
 
 @pytest.mark.parametrize(

@@ -12,19 +12,24 @@ from pyspark.sql import functions as F
 from pyspark.sql.classic.column import Column as ClassicColumn
 
 
-def value(expression: str) -> Column:
-    """What is computed; NULL also where it cannot be."""
-    return _tried(expression)
+def value(expression: str, column: str) -> Column:
+    """What is computed, NULL also where it cannot be; `column` is any column of the record."""
+    return _attempt(expression, column)["value"]
 
 
-def fails(expression: str) -> Column:
-    """Whether it cannot be computed. A struct is not NULL where its value is; it is put together only for the rows without a value."""
-    return _tried(expression).isNull() & _tried(f"named_struct('value', {expression})").isNull()
+def fails(expression: str, column: str) -> Column:
+    """Whether it cannot be computed."""
+    return _attempt(expression, column).isNull()
 
 
-def _tried(expression: str) -> Column:
+def _attempt(expression: str, column: str) -> Column:
+    """A struct of the value, for that may be NULL: the struct is so only where the value cannot be computed.
+
+    What two expressions have in common Spark computes once for both, and outside of TRY. It does not look into a branch that may not
+    be taken, though; this one always is, which Spark does not know.
+    """
     jvm = SparkSession.active()._jvm
     assert isinstance(jvm, JVMView)
     bridge = jvm.org.apache.spark.sql.classic.ExpressionUtils
-    tried = jvm.org.apache.spark.sql.catalyst.expressions.TryEval(bridge.expression(F.expr(expression)._jc))
-    return ClassicColumn(bridge.column(tried))
+    plain = F.expr(f"CASE WHEN {column} IS NULL OR {column} IS NOT NULL THEN named_struct('value', {expression}) END")
+    return ClassicColumn(bridge.column(jvm.org.apache.spark.sql.catalyst.expressions.TryEval(bridge.expression(plain._jc))))

@@ -55,24 +55,25 @@ class Rules:
     computed: Mapping[str, str] = field(default_factory=dict)
     words: bool = True
 
-    def faults(self) -> list[Fault]:
+    def faults(self, schema: Schema) -> list[Fault]:
         """Conditions of not being good, in the order of their weight."""
-        failing = [(computed.fails(text), F.lit(f"the column `{name}` cannot be computed")) for name, text in self.computed.items()]
-        return [*failing, *FutureGuard(self._time(), self.max_ahead, self.now).faults()]
+        any_column = quote(schema.names[0])
+        failing = [(computed.fails(text, any_column), F.lit(f"the column `{name}` cannot be computed")) for name, text in self.computed.items()]
+        return [*failing, *FutureGuard(self._time(any_column), self.max_ahead, self.now).faults()]
 
-    def _time(self) -> Column | None:
+    def _time(self, any_column: str) -> Column | None:
         if self.event_time is None:
             return None
         text = next((text for name, text in self.computed.items() if name.lower() == self.event_time.lower()), None)
-        return F.col(quote(self.event_time)) if text is None else computed.value(text)
+        return F.col(quote(self.event_time)) if text is None else computed.value(text, any_column)
 
     def applied(self, rows: DataFrame, faults: Sequence[Fault], schema: Schema, record: Column) -> DataFrame:
         """The columns of the rows, and what a dead letter needs.
 
         A computed column stands in every condition as it is: kept in a column of its own, every row would be copied for it.
         """
-        values = [computed.value(text).alias(name) for name, text in self.computed.items()]
-        reason = _reason([*faults, *self.faults()], self.words).alias(REASON)
+        values = [computed.value(text, quote(schema.names[0])).alias(name) for name, text in self.computed.items()]
+        reason = _reason([*faults, *self.faults(schema)], self.words).alias(REASON)
         return rows.select(*_columns(schema), *values, reason, record.cast("binary").alias(RAW), F.col(POSITION))
 
 
