@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +19,6 @@ from penstock.plan.watermarks import scoped
 from penstock.schema import quote
 from penstock.settings import Settings
 from penstock.source import Limits, Source, SourceSpec, Span
-from penstock.source.files import Files
 from penstock.source.open import open_source, table_frame
 from penstock.spark.gate import BARRIER, gate
 
@@ -118,17 +116,6 @@ def _good_rows(spark: SparkSession, app: App, table: Table) -> DataFrame:
     if "__position" not in found.columns:
         return found
     return decode(found, app.spec(table), Rules(words=False)).where("__reason IS NULL").select(*_columns(table))
-
-
-def left_out(spark: SparkSession, app: App, table: Table) -> list[tuple[str, str]]:
-    """The files of a table that are not all in it, each with how many of its records are left out and why."""
-    spec = app.spec(table)
-    found = table_frame(spark, spec)
-    if "__position" not in found.columns:
-        return []
-    dead = dead_rows(decode(found, spec, Rules())).groupBy("position", "reason").count().orderBy("position", "reason")
-    records = [(json.loads(row.position)["file"], f"{row['count']} of its records are left out: {row.reason}") for row in dead.collect()]
-    return [*Files(spec).unreadable(spark, Span()), *records]
 
 
 def register_tables(spark: SparkSession, app: App, names: Iterable[str]) -> None:

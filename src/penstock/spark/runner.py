@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-import logging
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.catalog import Catalog, Incarnation
 from penstock.change import Rows
-from penstock.errors import UserError
 from penstock.plan.declare import View
 from penstock.plan.nodes import Node, names_read
 from penstock.schema import Column, Schema, quote
@@ -29,14 +25,14 @@ from penstock.spark import rows
 from penstock.spark.backlog import Backlog
 from penstock.spark.ending import last_status, note_status, raise_failed, view_status
 from penstock.spark.faults import in_users_words
-from penstock.spark.frames import App, left_out, plan_frame, register_history
+from penstock.spark.frames import App, plan_frame, register_history
 from penstock.spark.gap import pass_gaps
 from penstock.spark.hold import Hold
 from penstock.spark.job import JobRun
+from penstock.spark.leftout import LeftOut
 from penstock.spark.session import open_session, stop_session
 from penstock.spark.supervisor import Guard, supervise
 
-log = logging.getLogger("penstock.source")  # what it says is of the files that tables are read from
 _CATCH_UP_S = 10.0
 _DEAD_COLUMNS = Schema((Column("position", "string"), Column("reason", "string"), Column("raw", "string"), Column("seen_at", "string")))
 
@@ -50,7 +46,7 @@ class SparkRunner:
         self._given = session
         self._session: SparkSession | None = session
         self._store: Store | None = None
-        self._looked_at: set[str] = set()
+        self._left_out = LeftOut(app)
 
     def _spark(self) -> SparkSession:
         if self._session is None:
@@ -65,7 +61,7 @@ class SparkRunner:
 
     def evaluate(self, plan: Node, view: View | None) -> Rows:
         desk = self._spark().newSession()
-        self._say_what_is_left_out(desk, names_read(plan))
+        self._left_out.look(desk, names_read(plan))
         try:
             register_history(desk, self._app if view is None else self._app.seen_by(view), plan, {})
             self._register_kept(desk, plan)
@@ -135,7 +131,7 @@ class SparkRunner:
                 report(progress)
 
             spark, store, catalog = self._spark(), self._results(), Catalog(self._app.state)
-            self._say_what_is_left_out(spark, [name for view in self._app.declared.views.values() for name in names_read(view.query)])
+            self._left_out.look(spark, [name for view in self._app.declared.views.values() for name in names_read(view.query)])
             accepted = set(accept_gaps)
             gate = threading.Semaphore(2 * max(2, spark.sparkContext.defaultParallelism))
             guards = [
@@ -158,21 +154,6 @@ class SparkRunner:
                 raise hold.fenced()
             note_status(store, [guard.progress for guard in guards])
         raise_failed(guards)
-
-    def _say_what_is_left_out(self, spark: SparkSession, names: Iterable[str]) -> None:
-        """Tables have no dead letters, so what does not fit is said once, when it is first read; a table that cannot be read says so there."""
-        for name in dict.fromkeys(names):
-            table = self._app.declared.tables.get(name)
-            if table is None or name in self._looked_at:
-                continue
-            self._looked_at.add(name)
-            try:
-                for file, why in left_out(spark, self._app, table):
-                    log.warning("table `%s`: %s: %s", name, file, why)
-            except UserError as fault:
-                log.warning("table `%s`: %s", name, fault.message)
-            except (PySparkException, Py4JJavaError):
-                continue
 
     def _backlog(self, job: Job) -> Backlog:
         streams = (self._app.declared.streams[name] for name in job.streams)
@@ -206,6 +187,7 @@ class SparkRunner:
                 source.close()
 
     def close(self) -> None:
+        self._left_out.close()
         if self._store is not None:
             self._store.close()
             self._store = None

@@ -1,0 +1,74 @@
+"""What the files of tables hold and no row is made of: said once, beside the views, which need not wait until a table is read for this.
+
+Tables have no dead letters; a table that cannot be read at all says so where it is used.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from penstock.decode import Rules, dead_rows, decode
+from penstock.errors import UserError
+from penstock.plan.declare import Table
+from penstock.source import Span
+from penstock.source.files import Files
+from penstock.source.open import table_frame
+from penstock.spark.frames import App
+
+log = logging.getLogger("penstock.source")  # what is said is of the files that tables are read from
+_COUNTED_MAX = 10_000
+_ENDS_WITHIN_S = 5.0
+
+
+class LeftOut:
+    """Looks at each table of an app once, when it is first read."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._looked_at: set[str] = set()
+        self._looking: list[threading.Thread] = []
+
+    def look(self, spark: SparkSession, names: Iterable[str]) -> None:
+        """Begin to look at the tables among these names."""
+        fresh = [name for name in dict.fromkeys(names) if name in self._app.declared.tables and name not in self._looked_at]
+        if fresh:
+            self._looked_at.update(fresh)
+            thread = threading.Thread(target=self._say, args=(spark.newSession(), fresh), name="tables", daemon=True)
+            self._looking.append(thread)
+            thread.start()
+
+    def close(self) -> None:
+        """Let what was begun be said, if it does not take long."""
+        for thread in self._looking:
+            thread.join(_ENDS_WITHIN_S)
+
+    def _say(self, spark: SparkSession, names: list[str]) -> None:
+        for name in names:
+            try:
+                for file, why in _left_out(spark, self._app, self._app.declared.tables[name]):
+                    log.warning("table `%s`: %s: %s", name, file, why)
+            except UserError as fault:
+                log.warning("table `%s`: %s", name, fault.message)
+            except (PySparkException, Py4JError, OSError):
+                continue
+
+
+def _left_out(spark: SparkSession, app: App, table: Table) -> Iterator[tuple[str, str]]:
+    """The files of a table that are not all in it, each with how many of its records are left out and why."""
+    spec = app.spec(table)
+    found = table_frame(spark, spec)
+    if "__position" not in found.columns:
+        return
+    yield from Files(spec).unreadable(spark, Span())
+    dead = dead_rows(decode(found, spec, Rules())).select("position", "reason").limit(_COUNTED_MAX).collect()
+    more = " or more" if len(dead) == _COUNTED_MAX else ""
+    for (position, reason), number in sorted(Counter((row.position, row.reason) for row in dead).items()):
+        yield json.loads(position)["file"], f"{number}{more} of its records are left out: {reason}"
