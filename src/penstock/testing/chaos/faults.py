@@ -37,6 +37,7 @@ _DRIVER_GONE = (
 )
 _FENCED = (
     r"another driver has taken over|was taken over|FencedError|[Cc]oncurrent|CONCURRENT_STREAM_LOG_UPDATE|fenced|FENCED|Multiple streaming jobs",
+    r"terminating connection due to administrator command",  # its successor ends the session that it was frozen in
 )
 _DISK = (r"No space left|ENOSPC|database or disk is full|disk I/O error|cannot be written|cannot write|unable to open database",)
 _DAMAGED = (r"[Cc]hecksum|cannot be read|EOFException|Malformed|corrupt|CORRUPT|Incomplete log file|does not exist|FileNotFound|the store has epoch",)
