@@ -37,6 +37,12 @@ def sent(servers: str, topic: str, numbers: range) -> None:
     produce((json.dumps({"n": number}).encode() for number in numbers), servers, topic, partitions=1)
 
 
+def deleted(servers: str, topic: str, end: int) -> None:
+    """The broker forgets what is before `end`, as retention would have it."""
+    admin = AdminClient({"bootstrap.servers": servers, "log_level": 0})
+    admin.delete_records([TopicPartition(topic, 0, end)])[TopicPartition(topic, 0)].result(10)
+
+
 def drained(trial: Trial, *accepted: str) -> None:
     with trial.engine() as engine:
         engine.run(True, threading.Event(), Watched(), accept_gaps=accepted)
@@ -59,12 +65,12 @@ def noted(trial: Trial) -> list[dict[str, object]]:
 
 def test_deleted_records_are_named_and_passed_only_at_the_users_word(trial: Trial, kafka: str) -> None:
     """Refused with the exact gap however often, then passed once and noted; what comes later is guarded as before."""
-    topic, admin = f"clicks-{uuid4().hex[:8]}", AdminClient({"bootstrap.servers": kafka, "log_level": 0})
+    topic = f"clicks-{uuid4().hex[:8]}"
     app(trial, kafka, topic)
     sent(kafka, topic, range(10))
     drained(trial)
     sent(kafka, topic, range(10, 20))
-    admin.delete_records([TopicPartition(topic, 0, 15)])[TopicPartition(topic, 0)].result(10)
+    deleted(kafka, topic, 15)
     for _ in range(2):
         error, seen = trial.fail(GapError)
         assert "partition 0 [10, 15): 5 records" in error.message
@@ -77,7 +83,7 @@ def test_deleted_records_are_named_and_passed_only_at_the_users_word(trial: Tria
     assert trial.rows("most") == [{"n": 19}]
     assert noted(trial) == [{"stream": "clicks", "topic": topic, "partition": 0, "start": 10, "end": 15, "anew": False}]
     sent(kafka, topic, range(20, 24))
-    admin.delete_records([TopicPartition(topic, 0, 22)])[TopicPartition(topic, 0)].result(10)
+    deleted(kafka, topic, 22)
     error, _ = trial.fail(GapError)
     assert "[20, 22)" in error.message
     with pytest.raises(NameFault, match="no stream, table or view `nobody`"):
@@ -116,11 +122,11 @@ def test_a_misspelt_topic_is_told_with_the_one_that_is_there(trial: Trial, kafka
 
 def test_a_view_that_begins_anew_says_what_it_cannot_read_again(trial: Trial, kafka: str) -> None:
     """Undone, the change costs nothing; at the user's word the view begins with what is left."""
-    topic, admin = f"clicks-{uuid4().hex[:8]}", AdminClient({"bootstrap.servers": kafka, "log_level": 0})
+    topic = f"clicks-{uuid4().hex[:8]}"
     app(trial, kafka, topic)
     sent(kafka, topic, range(10))
     drained(trial)
-    admin.delete_records([TopicPartition(topic, 0, 4)])[TopicPartition(topic, 0)].result(10)
+    deleted(kafka, topic, 4)
     of_evens(trial, kafka, topic)
     for _ in range(2):
         error, _ = trial.fail(GapError)
@@ -142,11 +148,11 @@ def test_a_view_that_begins_anew_says_what_it_cannot_read_again(trial: Trial, ka
 
 
 def test_a_view_goes_on_where_it_was_when_its_broker_has_another_address(trial: Trial, kafka: str) -> None:
-    topic, admin = f"clicks-{uuid4().hex[:8]}", AdminClient({"bootstrap.servers": kafka, "log_level": 0})
+    topic = f"clicks-{uuid4().hex[:8]}"
     app(trial, kafka, topic)
     sent(kafka, topic, range(5))
     drained(trial)
-    admin.delete_records([TopicPartition(topic, 0, 5)])[TopicPartition(topic, 0)].result(10)
+    deleted(kafka, topic, 5)
     sent(kafka, topic, range(5, 7))
     app(trial, kafka.replace("127.0.0.1", "localhost") + f",{kafka}", topic)
     drained(trial)

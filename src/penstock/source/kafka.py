@@ -49,7 +49,7 @@ class Kafka:
         """Without a span: from `start` to now, where 'latest' means the whole topic: nobody knows when it was said."""
         self._reach()
         reader = spark.read.format("kafka").options(**self._connection())
-        start = _offsets(span.start) or _first_offsets(span.log)
+        start = _offsets(span.start) or (None if span.log is None else first_offsets(span.log))
         end = _offsets(span.end)
         known = end or start
         if known is None:
@@ -126,12 +126,13 @@ def _offsets(text: str | None) -> Offsets | None:
     return None if text is None else json.loads(text)
 
 
-def _first_offsets(log: Path | None) -> Offsets | None:
-    """Where a live view began: Spark keeps it as the first entry of the source's folder."""
-    first = log / "0" if log is not None else None
-    if first is None or not first.exists():
+def first_offsets(log: Path) -> Offsets | None:
+    """Where a live view began: Spark keeps it as the first entry of the source's folder, and begins only Kafka's with a zero byte."""
+    first = log / "0"
+    noted = first.read_bytes() if first.exists() else b""
+    if not noted.startswith(b"\0"):
         return None
-    found: Offsets = json.loads(first.read_bytes().lstrip(b"\0").decode().removeprefix("v1\n"))
+    found: Offsets = json.loads(noted.lstrip(b"\0").decode().removeprefix("v1\n"))
     return found
 
 

@@ -6,13 +6,13 @@ compared with what the topics hold now, and only the user's word lets the view b
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from penstock.errors import GapError
 from penstock.share.jobs import Job
 from penstock.sink.store import Store
+from penstock.source.kafka import first_offsets
 from penstock.source.kafka_topic import Admin
 from penstock.source.options import option_value
 from penstock.spark.frames import App
@@ -21,7 +21,7 @@ from penstock.spark.missing import Gap, gaps, known_topic
 
 def lost(app: App, streams: Iterable[str], former: Path, store: Store) -> list[Gap]:
     """What the life with the checkpoint `former` had read of these streams and a new one cannot read."""
-    begun, found = first_offsets(former), []
+    begun, found = _begun(former), []
     for name in dict.fromkeys(streams):
         spec = app.spec(app.declared.streams[name])
         # A view that begins with the latest record asks for nothing that was before.
@@ -34,12 +34,11 @@ def lost(app: App, streams: Iterable[str], former: Path, store: Store) -> list[G
     return found
 
 
-def first_offsets(checkpoint: Path) -> dict[str, dict[str, int]]:
-    """Where a life began, by topic and partition: Spark notes it for every Kafka source, with a zero byte before it."""
+def _begun(checkpoint: Path) -> dict[str, dict[str, int]]:
+    """Where a life began, by topic and partition."""
     found: dict[str, dict[str, int]] = {}
-    for first in checkpoint.glob("sources/*/0"):
-        content = first.read_bytes()
-        for topic, offsets in json.loads(content.lstrip(b"\0").decode().removeprefix("v1\n")).items() if content.startswith(b"\0") else ():
+    for source in checkpoint.glob("sources/*"):
+        for topic, offsets in (first_offsets(source) or {}).items():
             before = found.setdefault(topic, offsets)
             found[topic] = {number: min(at, before.get(number, at)) for number, at in (before | offsets).items()}
     return found

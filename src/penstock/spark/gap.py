@@ -18,6 +18,7 @@ from penstock.catalog import Incarnation
 from penstock.errors import GapError
 from penstock.share.jobs import Job
 from penstock.sink.store import Store
+from penstock.source.kafka import first_offsets
 from penstock.source.kafka_topic import Admin, Topic
 from penstock.spark.anew import lost, refused
 from penstock.spark.checkpoint import last_epoch, read_epoch, source_order
@@ -86,9 +87,8 @@ def _next_to_read(source: _Source, topic: str) -> tuple[dict[str, int], Path | N
         end = read_epoch(source.checkpoint, epoch).ends[source.place]
         return ({}, None) if end is None else (json.loads(end).get(topic, {}), source.checkpoint / "offsets" / str(epoch))
     first = source.checkpoint / "sources" / str(source.place) / "0"
-    if source.planned < 0 or not first.exists():
-        return {}, None
-    return json.loads(first.read_bytes().lstrip(b"\0").decode().removeprefix("v1\n")).get(topic, {}), first
+    begun = first_offsets(first.parent) if source.planned >= 0 else None
+    return ({}, None) if begun is None else (begun.get(topic, {}), first)
 
 
 def _passed(begin: Mapping[str, int], topic: Topic, found: Sequence[Gap]) -> dict[str, int]:

@@ -35,7 +35,6 @@ class Lower:
 def open_lower(spark: SparkSession, app: App, member: Member) -> Lower:
     """Compile the job's own plan over live streams."""
     cut = member.cut
-    app = app.seen_by(member.view)
     plan = ticker(cut.streams) if cut.strategy is Strategy.RECOMPUTE else cut.lower
     register_live(spark, app, plan, watermarked=cut.watermarked, closes=cut.watermarked and cut.mode == "append")
     if not cut.streams:

@@ -63,13 +63,13 @@ def evaluate(desk: SparkSession, upper: Upper, kept: Sequence[str]) -> pa.Table:
 
 def recompute(desk: SparkSession, app: App, member: Member, spans: Mapping[str, Span], clocks: Mapping[str, str]) -> pa.Table:
     """The whole plan over exactly the part of each stream's history that `spans` give, judged by `clocks` as it was when it came."""
-    register_history(desk, app.seen_by(member.view), member.cut.lower, spans, clocks)
+    register_history(desk, app, member.cut.lower, spans, clocks)
     return _answer(plan_frame(desk, member.cut.lower), member, {})
 
 
 def recompute_columns(desk: SparkSession, app: App, member: Member) -> StructType:
     """The columns of a recomputed view, by analysing its plan over the sources as they are."""
-    register_history(desk, app.seen_by(member.view), member.cut.lower, {})
+    register_history(desk, app, member.cut.lower, {})
     columns = plan_frame(desk, member.cut.lower).schema
     rows.check_names(columns, member.name)
     return columns
