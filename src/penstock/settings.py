@@ -74,7 +74,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("store", "", "results store: empty for SQLite in the state folder, or postgres://user@host:port/database"),
     Setting("trigger", "", "how often a view looks for rows: empty (as soon as possible), `10 seconds`, or `once`"),
     Setting("batch_rows_max", 2_000_000, "most rows that one micro-batch takes from a broker or generator", _FROM_ONE, _at_least(1)),
-    Setting("batch_mb_max", 512, "most megabytes of files that one micro-batch takes", _FROM_ONE, _at_least(1)),
+    Setting("batch_mb_max", 1024, "most megabytes of files that one micro-batch takes", _FROM_ONE, _at_least(1)),
     Setting("batch_files_max", 0, "most files that one micro-batch takes; 0: no bound but `batch_mb_max`", _COUNT, _at_least(0)),
     Setting("restarts_max", 5, "restarts of a failing job in a row before it is given up", _COUNT, _at_least(0)),
     Setting("restart_backoff_s", 1.0, "wait before the first restart; doubled each time, 60 s at most", _SECONDS, _at_least(0)),

@@ -57,22 +57,21 @@ class Rules:
 
     def faults(self, schema: Schema) -> list[Fault]:
         """Conditions of not being good, in the order of their weight."""
-        any_column = quote(schema.names[0])
-        failing = [(computed.fails(text, any_column), F.lit(f"the column `{name}` cannot be computed")) for name, text in self.computed.items()]
-        return [*failing, *FutureGuard(self._time(any_column), self.max_ahead, self.now).faults()]
+        failing = [(computed.fails(text, schema), F.lit(f"the column `{name}` cannot be computed")) for name, text in self.computed.items()]
+        return [*failing, *FutureGuard(self._time(schema), self.max_ahead, self.now).faults()]
 
-    def _time(self, any_column: str) -> Column | None:
+    def _time(self, schema: Schema) -> Column | None:
         if self.event_time is None:
             return None
         text = next((text for name, text in self.computed.items() if name.lower() == self.event_time.lower()), None)
-        return F.col(quote(self.event_time)) if text is None else computed.value(text, any_column)
+        return F.col(quote(self.event_time)) if text is None else computed.value(text, schema)
 
     def applied(self, rows: DataFrame, faults: Sequence[Fault], schema: Schema, record: Column) -> DataFrame:
         """The columns of the rows, and what a dead letter needs.
 
         A computed column stands in every condition as it is: kept in a column of its own, every row would be copied for it.
         """
-        values = [computed.value(text, quote(schema.names[0])).alias(name) for name, text in self.computed.items()]
+        values = [computed.value(text, schema).alias(name) for name, text in self.computed.items()]
         reason = _reason([*faults, *self.faults(schema)], self.words).alias(REASON)
         return rows.select(*_columns(schema), *values, reason, record.cast("binary").alias(RAW), F.col(POSITION))
 
