@@ -1,4 +1,4 @@
-"""Durable names and versions: which incarnation of each job the state folder holds."""
+"""Durable names and versions: what the app is called, and which incarnation of each job the state folder holds."""
 
 from __future__ import annotations
 
@@ -46,6 +46,7 @@ class Catalog:
         try:
             with self._connect() as connection:
                 connection.execute("CREATE TABLE IF NOT EXISTS jobs (job TEXT PRIMARY KEY, fingerprint TEXT, incarnation TEXT, since TEXT)")
+                connection.execute("CREATE TABLE IF NOT EXISTS app (name TEXT PRIMARY KEY)")
                 if "former" not in {column[1] for column in connection.execute("PRAGMA table_info(jobs)")}:
                     connection.execute("ALTER TABLE jobs ADD COLUMN former TEXT")
         except sqlite3.DatabaseError as error:
@@ -54,6 +55,12 @@ class Catalog:
 
     def _connect(self) -> sqlite3.Connection:
         return sqlite3.connect(self._path, timeout=10)
+
+    def app(self, name: str) -> str:
+        """What sinks know the app as: its name when it first ran here, whatever its folder is called today."""
+        with self._connect() as connection:
+            connection.execute("INSERT INTO app SELECT ? WHERE NOT EXISTS (SELECT * FROM app)", (name,))
+            return str(connection.execute("SELECT name FROM app").fetchone()[0])
 
     def incarnation(self, job: str, fingerprint: str, old_fingerprint: str = "") -> Incarnation:
         """The life that `job` continues, or a new one if its plan changed or its checkpoint is gone.

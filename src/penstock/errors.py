@@ -28,7 +28,8 @@ from dataclasses import dataclass
 
 # A password that is written where secret('name') should stand: in an option, or in an address.
 _WRITTEN = re.compile(r"""(?i)(?P<head>\b\w*(?:password|passwd|passwrd|secret|token)\w*\s*=\s*(?P<mark>['"]))(?P<value>.*?)(?P<tail>(?P=mark)|$)""")
-_IN_ADDRESS = re.compile(r"(?P<head>://[^\s:/@'\"]*:)(?P<value>[^\s/'\"]*)(?P<tail>@)")
+_IN_ADDRESS = re.compile(r"(?P<head>://[^\s:/@'\"]*:)(?P<value>\S*)(?P<tail>@)")
+_IN_QUERY = re.compile(r"(?i)(?P<head>[?&]\w*(?:password|passwd|token)\w*=)(?P<value>[^\s&]*)(?P<tail>)")
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,7 @@ EXIT_CODES: tuple[tuple[int, str], ...] = (
 
 def masked(text: str) -> str:
     """`text` with every password in it as stars, as many as it has letters."""
-    for pattern in (_WRITTEN, _IN_ADDRESS):
+    for pattern in (_WRITTEN, _IN_ADDRESS, _IN_QUERY):
         text = pattern.sub(lambda found: found["head"] + "*" * len(found["value"]) + found["tail"], text)
     return text
 

@@ -130,6 +130,20 @@ def test_a_password_that_stands_in_the_sql_is_masked_where_its_line_is_shown(tmp
     assert mistake != " nonsense = '1'" or "password = '**********'" in shown.out
 
 
+@pytest.mark.parametrize(
+    "address",
+    ["me:canary#9@h:1/d", "me:canary/9@h:1/d", "me:9/canary@h:1/d", "me:9@canary/9@h:1/d", "me:can'ary@127.0.0.1:1/d", "me@h:1/d?password=canary"],
+)
+def test_a_password_that_breaks_the_address_of_the_store_is_not_quoted(tmp_path: Path, capfd: pytest.CaptureFixture[str], address: str) -> None:
+    (tmp_path / "app.sql").write_text(PLAIN.format(mistake=""), encoding="utf-8")
+    for verb in (["settings"], ["status", str(tmp_path)]):
+        with pytest.raises(SystemExit) as ended:
+            cli.main([*verb, "--set", f"store=postgres://{address}"])
+        assert ended.value.code in (0, 2, 3)
+    shown = capfd.readouterr()
+    assert not any(word in shown.out + shown.err for word in ("canary", "can'ary"))
+
+
 @pytest.mark.parametrize("address", ["postgres://me:canary@127.0.0.1:1/d", "mysql://me:canary@127.0.0.1:1/d"])
 def test_a_password_in_the_address_of_the_store_is_masked(tmp_path: Path, capfd: pytest.CaptureFixture[str], address: str) -> None:
     (tmp_path / "app.sql").write_text(PLAIN.format(mistake=""), encoding="utf-8")

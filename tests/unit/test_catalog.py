@@ -66,3 +66,9 @@ def test_what_earlier_lives_left_goes_when_there_is_no_way_back(tmp_path: Path) 
     (second.checkpoint / "commits" / "0").write_text("v1")
     assert catalog.incarnation("job", "b").former is None
     assert [path.name for path in second.checkpoint.parent.iterdir()] == [second.name]
+
+
+def test_the_app_keeps_the_name_it_first_ran_under(tmp_path: Path) -> None:
+    """Sinks know it by that: with another name they would get everything once more."""
+    assert Catalog(tmp_path).app("shop") == "shop"
+    assert Catalog(tmp_path).app("app") == "shop"

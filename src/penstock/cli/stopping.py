@@ -58,8 +58,12 @@ class Stopping:
 
     @contextmanager
     def listening(self) -> Iterator[Stopping]:
-        """Takes the signals for as long as the block runs; the time limit of a stop ends with it."""
-        before = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
+        """Takes the signals for as long as the block runs; the time limit of a stop ends with it.
+
+        A hang-up that is to be ignored (`nohup`) stays ignored.
+        """
+        taken = [number for number in _SIGNALS if (number, signal.getsignal(number)) != (signal.SIGHUP, signal.SIG_IGN)]
+        before = {number: signal.signal(number, self._on_signal) for number in taken}
         try:
             yield self
         finally:

@@ -25,8 +25,8 @@ class Health:
 def health(progress: Sequence[Progress], now: float, stalled_after_s: float) -> Health:
     """The health of a run; `now` is in seconds since 1970.
 
-    A job fails when it was given up, waits to be started again, or works on one batch for longer than `stalled_after_s`. A job that
-    has nothing to do is well.
+    A job fails when it was given up, waits to be started again, works on one batch for longer than `stalled_after_s`, or when Spark has
+    not answered for that long. A job that has nothing to do is well.
     """
     if not progress:
         return Health("starting", ("Spark is starting",))
@@ -44,6 +44,8 @@ def _reason(job: Progress, now: float, stalled_after_s: float) -> str | None:
         return f"job {job.job} has been starting for {now - job.moved_at:.0f} s"
     if job.busy_since is not None and now - job.busy_since > stalled_after_s:
         return f"job {job.job} has been working on epoch {job.epoch + 1} for {now - job.busy_since:.0f} s"
+    if job.status == "running" and job.looked_at is not None and now - job.looked_at > stalled_after_s:
+        return f"job {job.job} is not known to run: Spark has not answered for {now - job.looked_at:.0f} s"
     return None
 
 

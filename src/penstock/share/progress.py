@@ -35,7 +35,7 @@ class Progress:
 
     `lag` sums up what waits at the streams. `phases_s` says where the time of all batches went, by Spark's names. `recovery_s`
     is the time from the last failure, or from the start, to the first new epoch. `moved_at` is when the status or the epoch last
-    changed, `busy_since` since when one and the same batch is at work; both in seconds since 1970.
+    changed, `busy_since` since when one and the same batch is at work, `looked_at` when Spark last answered; all in seconds since 1970.
     """
 
     job: str
@@ -61,6 +61,7 @@ class Progress:
     behind: Pace | None = None
     moved_at: float = field(default=0.0, compare=False)
     busy_since: float | None = field(default=None, compare=False)
+    looked_at: float | None = field(default=None, compare=False)
 
 
 def unsustained(asked_s: float | None, batches_s: tuple[float, ...]) -> Pace | None:

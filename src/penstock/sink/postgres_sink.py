@@ -57,6 +57,7 @@ class PostgresSink:
         except SinkError as error:
             if not isinstance(error.__cause__, LockNotAvailable):
                 raise
+            self.close()  # its own session has the same name
             self._end_others()
             return self._taken_over(incarnation)
 
@@ -77,9 +78,14 @@ class PostgresSink:
             ).fetchone()
             assert taken is not None
             before, self._fence, epoch, made = taken
-            if before != incarnation:
+            if before != incarnation and epoch >= 0:
                 self._check_may_clear(connection, bool(made))
                 return -1
+            if before != incarnation:  # a life that delivered nothing left nothing
+                connection.execute(
+                    sql.SQL("UPDATE {} SET incarnation = %s WHERE sink = %s AND target = %s").format(self._ledger),
+                    (incarnation, self._spec.name, self._table),
+                )
             if target.made and epoch >= 0:
                 raise SinkError(
                     f"sink `{self._spec.name}`: table {self._table} is gone, but the ledger says that epochs up to {epoch} are in it",

@@ -138,8 +138,6 @@ class JobRun:
         if self._done:
             reach("epoch.after-both")
         self._in_epoch = True
-        if number == 1:
-            drop_former(self._life.checkpoint)
         try:
             table = (frame.groupBy().count() if self._recomputes else frame).toArrow()
             if self._timed:
@@ -149,6 +147,8 @@ class JobRun:
             fresh = None
             try:
                 fresh = self._commit(table, number)
+                if number == 1:  # and not before: a driver that was replaced must not come so far
+                    drop_former(self._life.checkpoint)
             except AlreadyCommitted:
                 log.info("epoch %d of %s is a replay of what is already stored", number, self.job.name)
             self._outbox.deliver(fresh)

@@ -46,10 +46,12 @@ def gaps(stream: str, topic: Topic, begin: Mapping[str, int], *, anew: bool) -> 
 
 
 def note(store: Store, job: str, found: Sequence[Gap]) -> None:
-    """Keep for good that a job has passed these gaps."""
+    """Keep for good that a job has passed these gaps; one that was found again at the next attempt is noted once."""
     at = datetime.now(UTC).isoformat(timespec="seconds")
     before = json.loads(store.noted(noted_as(job)) or "[]")
-    store.note(noted_as(job), json.dumps([*before, *({**asdict(gap), "at": at} for gap in found)]))
+    known = [{**each, "at": at} for each in before]
+    fresh = [one for gap in found if (one := {**asdict(gap), "at": at}) not in known]
+    store.note(noted_as(job), json.dumps([*before, *fresh]))
 
 
 def passed_gaps(store: Store, job: str) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from penstock.catalog import Incarnation
+from penstock.catalog import Catalog, Incarnation
 from penstock.change import Change, Epoch
 from penstock.errors import SinkError
 from penstock.plan.declare import Emit
@@ -76,7 +76,7 @@ class Outbox:
             append_only=member.append_only,
             complete=member.view.emit is Emit.COMPLETE,
             folder=app.declared.folder,
-            app=app.declared.name,
+            app=Catalog(app.state).app(app.declared.name),
         )
         try:
             own = writer.position(self._incarnation)

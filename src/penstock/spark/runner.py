@@ -23,6 +23,7 @@ from penstock.sink.store import DeadRow, Store
 from penstock.source import Recorded
 from penstock.spark import rows
 from penstock.spark.backlog import Backlog
+from penstock.spark.checkpoint import last_epoch
 from penstock.spark.ending import last_status, note_status, raise_failed, view_status
 from penstock.spark.faults import in_users_words
 from penstock.spark.frames import App, plan_frame, register_history
@@ -160,14 +161,17 @@ class SparkRunner:
         return Backlog({stream.name: self._app.spec(stream) for stream in streams if stream.options.get("connector") == "kafka"})
 
     def _open_run(self, spark: SparkSession, store: Store, job: Job, accepted: set[str], hold: Hold, life: Incarnation) -> JobRun:
-        """`accepted` names the views whose gaps may be passed; the user's word is for the gap of this start, not for later ones."""
+        """`accepted` names the views whose gaps may be passed; the user's word is for the gap of this start, not for later ones.
+
+        A life that has not planned an epoch would find the same gap again.
+        """
         if hold.lost:  # else a driver that hung while it started would raise the fence over its own successor
             raise hold.fenced()
         run = JobRun(spark, self._app, job, store, life)
         try:
             names = {member.name for member in job.members}
             pass_gaps(self._app, job, run.occurrences, life, store, accepted=bool(names & accepted))
-            accepted -= names
+            accepted -= names if last_epoch(life.checkpoint / "offsets") >= 0 else set()
         except BaseException:
             run.stop(0)
             raise

@@ -80,7 +80,8 @@ class Guard:
         self._turn("stopped")
 
     def _turn(self, status: str, detail: str = "", **figures: Any) -> None:
-        self.progress = replace(self.progress, status=status, detail=detail, moved_at=time.time(), busy_since=None, behind=None, **figures)
+        now = time.time()
+        self.progress = replace(self.progress, status=status, detail=detail, moved_at=now, busy_since=None, looked_at=None, behind=None, **figures)
 
     def _is_final(self, error: PenstockError) -> bool:
         if not isinstance(error, FencedError):
@@ -149,7 +150,7 @@ class Guard:
         if found.behind is not None and time.monotonic() - self._warned_at > _WARN_EVERY_S:
             self._warned_at = time.monotonic()
             log.warning("%s", found.behind, extra={"job": self.job.name})
-        self.progress = replace(found, detail=str(found.behind or ""))
+        self.progress = replace(found, detail=str(found.behind or ""), looked_at=time.time())
 
 
 def supervise(guards: list[Guard], *, drain: bool, stop: threading.Event, report: Callable[[list[Progress]], None], every_s: float = 0.5) -> None:

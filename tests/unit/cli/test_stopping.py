@@ -95,3 +95,13 @@ def test_all_processes_below_are_found() -> None:
     assert process.pid in descendants(os.getpid())
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=20)
+
+
+def test_a_hang_up_that_is_ignored_stays_so() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with Stopping(lambda message: None).listening():
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+            assert signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGHUP, before)

@@ -33,3 +33,9 @@ def test_a_batch_that_does_not_end_and_a_start_that_does_not_are_told() -> None:
     assert health([hung], NOW, 120).reasons == ("job spend has been working on epoch 4 for 121 s",)
     assert health([replace(WELL, busy_since=NOW - 119)], NOW, 120).ok
     assert health([replace(WELL, status="starting", moved_at=NOW - 300)], NOW, 120).reasons == ("job spend has been starting for 300 s",)
+
+
+def test_a_job_of_which_spark_says_nothing_any_more_is_not_taken_for_well() -> None:
+    assert health([replace(WELL, looked_at=NOW - 121)], NOW, 120).reasons == ("job spend is not known to run: Spark has not answered for 121 s",)
+    assert health([replace(WELL, looked_at=NOW - 119)], NOW, 120).ok
+    assert health([replace(WELL, status="done", looked_at=NOW - 300)], NOW, 120).ok

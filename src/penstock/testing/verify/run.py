@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
+from penstock.catalog import Catalog
 from penstock.engine import Engine
 from penstock.errors import NameFault, StateError
 from penstock.plan.declare import Emit, Sink
@@ -101,7 +102,7 @@ class _Place:
             self._member.append_only,
             self._member.view.emit is Emit.COMPLETE,
             self._app.declared.folder,
-            self._app.declared.name,
+            Catalog(self._app.state).app(self._app.declared.name),
         )
         held = self._delivered(spec, reader)
         if held.epoch < 0 <= stored:  # nothing at all was delivered, which nothing would be equal to
