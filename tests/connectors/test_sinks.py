@@ -217,6 +217,16 @@ def test_postgres_never_empties_a_table_of_the_users_own(opened: Opener, db: Dat
     assert db.run("SELECT k, note FROM t") == [("a", "mine")]
 
 
+def test_a_life_that_delivered_nothing_is_no_reason_to_refuse_a_table_of_the_users_own(opened: Opener, db: Database) -> None:
+    db.run("CREATE TABLE t (k text, n int)")
+    db.run("INSERT INTO t VALUES ('mine', 0)")
+    opened(append_only=True, **db.options).position("one")
+    again = opened(append_only=True, **db.options)
+    assert again.position("two") == -1
+    again.deliver(epoch(0, [bag("+", "a", 1)], "two"))
+    assert db.run("SELECT k FROM t ORDER BY k") == [("a",), ("mine",)]
+
+
 def test_postgres_notices_that_its_table_was_dropped(opened: Opener, db: Database) -> None:
     opened(append_only=True, **db.options).deliver(epoch(0, [bag("+", "a", 1)]))
     db.run("DROP TABLE t")
