@@ -25,6 +25,11 @@ class Marker:
     driver: str = ""
 
 
+def ledger_of(spec: SinkSpec) -> str:
+    """Where the marker of a sink is."""
+    return str(spec.folder / spec.options["path"] / MARKER)
+
+
 def epochs_in(folder: Path) -> list[int]:
     """The epochs that a reader finds."""
     found = (path.name.removeprefix("epoch=") for path in folder.glob("epoch=*"))

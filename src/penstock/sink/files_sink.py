@@ -27,7 +27,7 @@ from penstock.change import Additions, Epoch
 from penstock.errors import FencedError, OptionFault, SinkError
 from penstock.points import reach
 from penstock.sink.file_rows import ENCODERS
-from penstock.sink.files_marker import MARKER, Marker, epochs_in, read_marker
+from penstock.sink.files_marker import MARKER, Marker, epochs_in, ledger_of, read_marker
 from penstock.sink.folders import exchange, force, held, write_through
 from penstock.sink.options import EXACTLY_ONCE, delivery_of
 from penstock.sink.spec import SinkSpec
@@ -45,7 +45,7 @@ class FilesSink:
         self._driver = uuid.uuid4().hex[:12]
         self._taken = False
         self._last: int | None = None  # None: look; a folder of many epochs is not listed for each new one
-        self.ledger = str(self._folder / MARKER)
+        self.ledger = ledger_of(spec)
 
     def position(self, incarnation: str) -> int | None:
         with self._reported():

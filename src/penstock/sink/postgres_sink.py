@@ -36,6 +36,12 @@ def ledger_of(table: str) -> sql.Identifier:
     return identifier(table, beside="penstock_sinks")
 
 
+def ledger_in_words(spec: SinkSpec) -> str:
+    """Where the place of a sink stands."""
+    table, server = spec.options["table"], PostgresServer.from_options(spec.options)
+    return f"the row of sink `{spec.name}` and target `{table}` in table {ledger_of(table).as_string()} of {server}"
+
+
 class PostgresSink:
     """One connection, one transaction per epoch."""
 
@@ -45,7 +51,7 @@ class PostgresSink:
         self._table = spec.options["table"]
         self._ledger = ledger_of(self._table)
         self._ledgered = delivery_of(spec.options) == EXACTLY_ONCE
-        self.ledger = f"the row of sink `{spec.name}` and target `{self._table}` in table {self._ledger.as_string()} of {self._server}"
+        self.ledger = ledger_in_words(spec)
         self._application = f"penstock {spec.name} to {self._table}"
         self._fence: int | None = None
         self._open: Connection | None = None

@@ -58,20 +58,42 @@ def check_ledger(job: str, checkpoint: Path, ledger: int) -> None:
     )
 
 
+def names_in_store(sink: str, ledger: str) -> tuple[str, str]:
+    """What a sink's place is confirmed under: its name where it keeps no ledger, name and ledger where it does.
+
+    With a ledger it is known by name and place: moved elsewhere, it begins there. Both are to be looked up, for it may have
+    delivered to the same place with another guarantee before.
+    """
+    return sink, f"{sink}, {ledger}"
+
+
+def furthest(ledger: int, *, stored: bool) -> int:
+    """How far a sink can be: without a store it has an epoch before the ledger has it."""
+    return ledger if stored else ledger + 1
+
+
 def check_place(sink: str, view: str, place: str, *, at: int, confirmed: int, ledger: int, checkpoint: Path) -> None:
     """StateError when a sink is further than the store, or has lost what was confirmed to be in it."""
+    found = fault_of_place(sink, view, place, at=at, confirmed=confirmed, ledger=ledger, checkpoint=checkpoint)
+    if found is not None:
+        raise found
+
+
+def fault_of_place(sink: str, view: str, place: str, *, at: int, confirmed: int, ledger: int, checkpoint: Path) -> StateError | None:
+    """What is wrong with where a sink is: `at` by its own word, `confirmed` by the store's, `ledger` at the furthest. None: all is well."""
     anew = f"remove {checkpoint}: the view then begins anew, here and in the sink"
     if at > ledger:
-        raise StateError(
+        return StateError(
             f"sink `{sink}` has epoch {at} of view `{view}`, but the results store only {ledger} ({place})",
             hint=f"the state folder seems to be an older copy: restore the newer one, or give the sink another name and place, or {anew}",
         )
     if at < confirmed:
-        raise StateError(
+        return StateError(
             f"sink `{sink}` has view `{view}` up to epoch {at}, but epochs up to {confirmed} were delivered to it ({place})",
             hint="it was restored from an older copy, emptied, or delivered to with another guarantee before:"
             f" restore the newer copy, or give the sink another name and place, or {anew}",
         )
+    return None
 
 
 def _numbers(folder: Path) -> set[int]:

@@ -20,7 +20,7 @@ from penstock.share.jobs import Job, Member
 from penstock.sink.delivery import SinkWriter, open_sink
 from penstock.sink.options import AT_MOST_ONCE, delivery_of
 from penstock.sink.store import Position, Store, Turn
-from penstock.spark.agreement import check_place
+from penstock.spark.agreement import check_place, furthest, names_in_store
 from penstock.spark.frames import App
 
 log = logging.getLogger("penstock.sink")
@@ -80,14 +80,12 @@ class Outbox:
         )
         try:
             own = writer.position(self._incarnation)
-            # A sink with a ledger is known by name and place: moved elsewhere, it begins there. Without one only its name is known.
-            # Both are looked up, for it may have delivered to the same place with another guarantee before.
-            in_place = f"{name}, {writer.ledger}"
-            known_as = name if own is None else in_place
-            confirmed = max(self._store.delivered(known, self._incarnation) for known in (name, in_place))
+            names = names_in_store(name, writer.ledger)
+            known_as = names[0] if own is None else names[1]
+            confirmed = max(self._store.delivered(known, self._incarnation) for known in names)
             position = confirmed if own is None else own
             place = writer.ledger if own is not None else f"penstock_delivered, sink `{name}`"
-            reached = self._ledger if member.stored else self._ledger + 1  # without a store the sink has an epoch before the ledger has it
+            reached = furthest(self._ledger, stored=member.stored)
             check_place(name, member.name, place, at=position, confirmed=confirmed, ledger=reached, checkpoint=self._checkpoint)
         except BaseException:
             writer.close()
