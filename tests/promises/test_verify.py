@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -415,6 +416,52 @@ def test_the_last_epoch_is_missed_even_though_nothing_follows_it(planted: Plante
     for verdict in planted.verdicts("copy", lambda held: [pair for pair in held if pair[0]["id"] not in (11, 12)]).values():
         assert counts(verdict) == (2, 0, 0), verdict.kind
         assert {fault["epoch"] for fault in faults(verdict)} == {5}
+
+
+LOSING = """
+CREATE MATERIALIZED VIEW copy AS SELECT id, amount FROM sales;
+CREATE MATERIALIZED VIEW straight WITH (store = false) AS SELECT id, amount FROM sales;
+CREATE SINK copy_files FROM copy WITH (connector = 'files', path = 'out/copy');
+CREATE SINK copy_table FROM copy WITH (connector = 'postgres', table = 'copy', {place});
+CREATE SINK straight_files FROM straight WITH (connector = 'files', path = 'out/straight');
+CREATE SINK straight_table FROM straight WITH (connector = 'postgres', table = 'straight', {place});
+"""
+
+
+def test_a_sink_that_was_set_back_or_emptied_is_not_equal_and_a_run_says_the_same(
+    trial: Trial, postgres: dict[str, str | int], postgres_server: TemporaryPostgres, database: str
+) -> None:
+    """Its own ledger went back with its rows, so it looks like one that only lags, or that has nothing to lag behind."""
+    place = ", ".join(f"{name} = '{value}'" for name, value in {**postgres, "database": database}.items())
+    trial = trial.having(batch_files_max="1")
+    trial.write("app.sql", SALES.format(FOLDER) + LOSING.format(place=place))
+    trial.feed("sales", sale(1, 5))
+    trial.drain()
+    shutil.copytree(trial.folder / "out", trial.folder.parent / "older")
+    for number in (2, 3):
+        trial.feed("sales", sale(number, number))
+    trial.drain()
+    assert all_equal(verdicts(trial))
+    shutil.rmtree(trial.folder / "out")
+    (trial.folder.parent / "older").rename(trial.folder / "out")
+    with postgres_server.connect(database) as connection:
+        for table in ("copy", "straight"):
+            connection.execute(sql.SQL("DELETE FROM {} WHERE id > 1").format(sql.Identifier(table)))
+        connection.execute("UPDATE penstock_sinks SET epoch = 0")
+    sinks = {key: verdict for key, verdict in verdicts(trial).items() if key[1] is not None}
+    assert len(sinks) == 4
+    for (view, sink), verdict in sinks.items():
+        assert (verdict.equal, counts(verdict), verdict.behind) == (False, (2, 0, 0), 0)
+        assert f"sink `{sink}` has view `{view}` up to epoch 0, but epochs up to 2 were delivered to it" in verdict.refused
+    _, seen = trial.fail(StateError)
+    for view in ("copy", "straight"):
+        assert sinks[view, f"{view}_files"].refused.startswith(f"{seen.last[view].detail}; ")
+    shutil.rmtree(trial.folder / "out")
+    with postgres_server.connect(database) as connection:
+        connection.execute("DROP TABLE copy, straight, penstock_sinks")
+    for (_, sink), verdict in verdicts(trial).items():
+        assert verdict.equal is (sink is None)
+        assert sink is None or (counts(verdict) == (3, 0, 0) and "up to epoch -1, but epochs up to 2" in verdict.refused)
 
 
 def test_what_never_ran_or_has_changed_since_is_said_plainly(trial: Trial) -> None:

@@ -67,6 +67,13 @@ def test_the_summary_counts_what_differs() -> None:
     assert summary([GOOD, BAD]) == "NOT equal: 1 of 2 places differ; 1 missing, 1 extra, 1 different rows"
 
 
+def test_a_sink_that_has_lost_epochs_is_not_equal_though_no_row_is_missing() -> None:
+    lost = Verdict("totals", "sums", "files", 4, Comparison(3), refused="epochs up to 4 were delivered to it; restore it")
+    assert (lost.equal, lost.as_json()["equal"], lost.as_json()["refused"]) == (False, False, "epochs up to 4 were delivered to it; restore it")
+    assert lost.in_words()[-1].strip() == "a run refuses it: epochs up to 4 were delivered to it; restore it"
+    assert summary([GOOD, lost]) == "NOT equal: 1 of 2 places differ; 0 missing, 0 extra, 0 different rows; a run refuses 1 sink"
+
+
 def test_positions_are_told_in_words() -> None:
     found = in_words(['{"topic":"sales","partition":1,"offset":7}', '{"row":3}', None, '{"file":"/gone/a.json"}'], [b"", b"", b"", b""])
     assert found == ("topic sales partition 1 offset 7", "row 3", "/gone/a.json")

@@ -18,6 +18,7 @@ class Verdict:
 
     `epoch` is how far the place has come and as of which it was compared; `late` counts input rows that the watermark dropped,
     `earlier` what an earlier life of the view left there. `origins` gives the input positions behind rows, by their text.
+    `refused` says why a run would refuse the place: it has lost epochs that were delivered to it, or is ahead of the store.
     `unread` says why the place cannot be read back, and nothing was compared.
     """
 
@@ -32,11 +33,12 @@ class Verdict:
     behind: int = 0
     origins: Mapping[str, Origin] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    refused: str = ""
     unread: str = ""
 
     @property
     def equal(self) -> bool:
-        return self.found.equal
+        return self.found.equal and not self.refused
 
     @property
     def place(self) -> str:
@@ -58,6 +60,7 @@ class Verdict:
             "earlier": self.earlier,
             "behind": self.behind,
             "delivery": self.delivery,
+            "refused": self.refused,
             "faults": [fault for fault, _ in zip(self._faults(), range(SHOWN_MAX), strict=False)],
             "notes": [*self.notes, *([self.unread] if self.unread else [])],
         }
@@ -95,6 +98,8 @@ class Verdict:
             if fault["epoch"] is not None:
                 behind = fault["input"] if isinstance(fault["input"], list) else []
                 lines.append(f"{'':>16}           of epoch {fault['epoch']}{': ' if behind else ''}{'; '.join(behind)}")
+        if self.refused:
+            lines.append(f"{'':>16}a run refuses it: {self.refused}")
         if self.behind:
             lines.append(f"{'':>16}the store is {_count(self.behind, 'epoch')} ahead: a run delivers the rest")
         if self.earlier:
@@ -126,4 +131,6 @@ def summary(verdicts: Sequence[Verdict]) -> str:
     lost = sum(len(verdict.found.missing) for verdict in wrong)
     extra = sum(len(verdict.found.extra) for verdict in wrong)
     other = sum(len(verdict.found.different) for verdict in wrong)
-    return f"NOT equal: {len(wrong)} of {_count(len(compared), 'place')} differ; {lost} missing, {extra} extra, {other} different rows"
+    refused = sum(1 for verdict in wrong if verdict.refused)
+    told = f"NOT equal: {len(wrong)} of {_count(len(compared), 'place')} differ; {lost} missing, {extra} extra, {other} different rows"
+    return told + (f"; a run refuses {_count(refused, 'sink')}" if refused else "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from pyspark.sql import SparkSession
@@ -26,7 +27,8 @@ from penstock.testing.verify.files import read_files
 from penstock.testing.verify.kafka import read_kafka
 from penstock.testing.verify.report import SHOWN_MAX, Verdict
 from penstock.testing.verify.rows import Reader, Values
-from penstock.testing.verify.tables import confirmed, read_postgres, read_store, store_snapshot, waiting
+from penstock.testing.verify.standing import Known, known, place_of, standing
+from penstock.testing.verify.tables import Fetch, read_postgres, read_store, store_snapshot
 from penstock.wiring import secrets
 
 log = logging.getLogger("penstock.verify")
@@ -71,22 +73,26 @@ class _Place:
         self._app, self._oracle, self._life, self._member = app, oracle, life, member
 
     def verdicts(self) -> Iterator[Verdict]:
-        stored = -1
         if self._member.stored:
-            with store_snapshot(self._app.settings, self._app.state, self._app.secret) as fetch:
+            with self._store() as fetch:
                 held = read_store(fetch, self._life.job.name, self._life.incarnation, self._member.name)
-            stored = held.epoch
-            if stored < 0:
-                raise StateError(f"view `{self._member.name}` has not finished an epoch yet", hint="run the app first: `penstock run APP --drain`")
-            yield self._judged(Verdict(self._member.name, None, "store", stored, Comparison()), self._reader(), held)
+            if held.epoch < 0:
+                raise self._not_begun()
+            yield self._judged(Verdict(self._member.name, None, "store", held.epoch, Comparison()), self._reader(), held)
         for sink in self._member.sinks:
-            yield self._sink(sink, stored)
+            yield self._sink(sink)
+
+    def _not_begun(self) -> StateError:
+        return StateError(f"view `{self._member.name}` has not finished an epoch yet", hint="run the app first: `penstock run APP --drain`")
+
+    def _store(self) -> AbstractContextManager[Fetch]:
+        return store_snapshot(self._app.settings, self._app.state, self._app.secret)
 
     def _reader(self, connector: str = "") -> Reader:
         schema = self._oracle.expected(self._life, self._member, -1).schema
         return Reader(schema, self._member.key, as_held=without_nul if connector == "postgres" else str)
 
-    def _sink(self, sink: Sink, stored: int) -> Verdict:
+    def _sink(self, sink: Sink) -> Verdict:
         options = {name.lower(): value for name, value in self._app.options(sink.options).items()}
         connector = options["connector"]
         verdict = Verdict(self._member.name, sink.name, connector, -1, Comparison(), delivery_of(options))
@@ -104,35 +110,38 @@ class _Place:
             self._app.declared.folder,
             Catalog(self._app.state).app(self._app.declared.name),
         )
-        held = self._delivered(spec, reader)
-        if held.epoch < 0 <= stored:  # nothing at all was delivered, which nothing would be equal to
+        before = self._known(spec, place_of(spec))
+        held = self._delivered(spec, reader, before)
+        with self._store() as fetch:
+            found = standing(fetch, self._life, self._member, spec, before, held.epoch)
+        if found.epoch < 0:
+            raise self._not_begun()
+        if held.epoch < 0:
             verdict = replace(verdict, notes=("this life of the view has delivered nothing here",))
-            held = replace(held, epoch=stored)
-        return self._judged(replace(verdict, epoch=held.epoch, behind=self._waiting(held.epoch)), reader, held)
+        refused = "" if found.fault is None else f"{found.fault.message}; {found.fault.hint}"
+        return self._judged(replace(verdict, epoch=found.epoch, behind=found.behind, refused=refused), reader, held)
 
-    def _waiting(self, after: int) -> int:
-        if not self._member.stored:
-            return 0
-        with store_snapshot(self._app.settings, self._app.state, self._app.secret) as fetch:
-            return waiting(fetch, self._member.name, self._life.incarnation, after)
+    def _known(self, spec: SinkSpec, place: str) -> Known:
+        with self._store() as fetch:
+            return known(fetch, self._life, spec, place)
 
-    def _delivered(self, spec: SinkSpec, reader: Reader) -> Delivered:
+    def _delivered(self, spec: SinkSpec, reader: Reader, before: Known) -> Delivered:
         life = self._life
+
+        def position() -> int:
+            return self._known(spec, before.place).confirmed
+
         match spec.options["connector"]:
             case "files":
-                return read_files(spec, reader, life.incarnation, life.since, lambda: self._confirmed(spec.name))
+                return read_files(spec, reader, life.incarnation, life.since, position)
             case "postgres":
-                return read_postgres(spec, reader, life.incarnation, lambda: self._confirmed(spec.name))
+                return read_postgres(spec, reader, life.incarnation, position)
             case _:
-                place = f".{spec.name}.{spec.options['topic']} "
-                return read_kafka(spec, reader, life.since, self._confirmed(spec.name, place))
-
-    def _confirmed(self, sink: str, place: str = "") -> int:
-        with store_snapshot(self._app.settings, self._app.state, self._app.secret) as fetch:
-            return confirmed(fetch, sink, self._life.incarnation, place)
+                return read_kafka(spec, reader, life.since, before.confirmed)
 
     def _judged(self, verdict: Verdict, reader: Reader, held: Delivered) -> Verdict:
-        expected = self._oracle.expected(self._life, self._member, held.epoch)
+        """What was found, against the view as of the verdict's epoch."""
+        expected = self._oracle.expected(self._life, self._member, verdict.epoch)
         found = compare(reader, expected.rows, held.rows)
         found = replace(found, extra=(*found.extra, *held.repeated))
         verdict = replace(verdict, found=found, earlier=held.earlier, late=expected.late, notes=(*verdict.notes, *expected.notes))

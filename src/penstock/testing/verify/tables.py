@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -52,18 +52,23 @@ def store_snapshot(settings: Settings, state: Path, secret: Callable[[str], str]
 
 def read_store(fetch: Fetch, job: str, incarnation: str, view: str) -> Delivered:
     """The view's rows, and the epoch that its ledger says."""
-    epoch = fetch("SELECT epoch FROM penstock_ledger WHERE job = ? AND incarnation = ?", job, incarnation)
+    epoch = ledger_epoch(fetch, job, incarnation)
     rows = fetch("SELECT id, row FROM penstock_rows WHERE view = ? ORDER BY id", view)
-    if not epoch:  # what is there belongs to an earlier life of the view
+    if epoch < 0:  # what is there belongs to an earlier life of the view
         return Delivered(-1, [], [], earlier=len(rows))
-    return Delivered(int(epoch[0][0]), [Row(row, f"penstock_rows id {number}") for number, row in rows], [])
+    return Delivered(epoch, [Row(row, f"penstock_rows id {number}") for number, row in rows], [])
 
 
-def confirmed(fetch: Fetch, sink: str, incarnation: str, place: str = "") -> int:
-    """The last epoch that was confirmed to the store for a sink. One with a ledger of its own is known there by its name and `place`."""
+def ledger_epoch(fetch: Fetch, job: str, incarnation: str) -> int:
+    """The last epoch that the ledger says of a job; -1 if there is none."""
+    found = fetch("SELECT epoch FROM penstock_ledger WHERE job = ? AND incarnation = ?", job, incarnation)
+    return int(found[0][0]) if found else -1
+
+
+def confirmed(fetch: Fetch, names: Collection[str], incarnation: str) -> int:
+    """The last epoch that was confirmed to the store for a sink that is known there by these names; -1 if there is none."""
     found = fetch("SELECT sink, epoch FROM penstock_delivered WHERE incarnation = ?", incarnation)
-    own = [int(epoch) for name, epoch in found if name == sink or (place and name.startswith(f"{sink}, ") and place in name)]
-    return max(own, default=-1)
+    return max((int(epoch) for name, epoch in found if name in names), default=-1)
 
 
 def waiting(fetch: Fetch, view: str, incarnation: str, after: int) -> int:
