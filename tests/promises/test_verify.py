@@ -25,6 +25,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from psycopg import sql
 
+from penstock.catalog import Catalog
 from penstock.errors import NameFault, StateError
 from penstock.testing.postgres import TemporaryPostgres
 from penstock.testing.trial import Row, Trial
@@ -462,6 +463,28 @@ def test_a_sink_that_was_set_back_or_emptied_is_not_equal_and_a_run_says_the_sam
     for (_, sink), verdict in verdicts(trial).items():
         assert verdict.equal is (sink is None)
         assert sink is None or (counts(verdict) == (3, 0, 0) and "up to epoch -1, but epochs up to 2" in verdict.refused)
+
+
+def test_a_sink_of_a_view_that_was_quiet_for_long_is_compared_all_the_same(trial: Trial) -> None:
+    """Nothing of such a view is logged, so its sink stays at an epoch that Spark has forgotten; only streams with event time keep theirs."""
+    stream = "CREATE STREAM lines (k STRING, level STRING) WITH (connector = 'files', path = 'lines', format = 'json');"
+    view = "CREATE MATERIALIZED VIEW worst AS SELECT k, count(*) AS n FROM lines WHERE level = 'ERROR' GROUP BY k ORDER BY 2 DESC LIMIT 3;"
+    sinks = "".join(
+        f"CREATE SINK {name} FROM worst WITH (connector = 'files', path = 'out/{name}', delivery = '{delivery}');"
+        for name, delivery in {"once": "exactly-once", "least": "at-least-once"}.items()
+    )
+    trial.write("app.sql", stream + view + sinks)
+    for level in ("ERROR", "INFO", "INFO", "INFO"):
+        trial.feed("lines", {"k": "a", "level": level})
+    trial.having(batch_files_max="1").drain()
+    found = Catalog(trial.state).life("worst")
+    assert found is not None
+    for epoch in (0, 1):
+        (found.checkpoint / "offsets" / str(epoch)).unlink()
+    assert not (found.checkpoint / "epochs.log").exists()
+    told = verdicts(trial)
+    assert all_equal(told)
+    assert [(verdict.epoch, verdict.found.rows, verdict.behind) for verdict in told.values()] == [(3, 1, 0)] * 3
 
 
 def test_what_never_ran_or_has_changed_since_is_said_plainly(trial: Trial) -> None:

@@ -121,7 +121,7 @@ class RelationalStore:
                     "INSERT INTO penstock_notes (name, value) SELECT ?, CAST(max(epoch) AS TEXT) FROM penstock_epochs"
                     " WHERE view = ? AND incarnation = ? AND epoch < ? HAVING max(epoch) IS NOT NULL"
                     " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-                    _trimmed(view, incarnation),
+                    trimmed_note(view, incarnation),
                     view,
                     incarnation,
                     bound,
@@ -130,7 +130,7 @@ class RelationalStore:
                     session.run(f"DELETE FROM {table} WHERE view = ? AND incarnation = ? AND epoch < ?", view, incarnation, bound)
 
     def trimmed(self, view: str, incarnation: str) -> int:
-        return int(self.noted(_trimmed(view, incarnation)) or -1)
+        return int(self.noted(trimmed_note(view, incarnation)) or -1)
 
     def snapshot(self, view: str, incarnation: str) -> Epoch:
         known = self.schema(view)
@@ -216,6 +216,6 @@ def _printable(text: str) -> str:
     return text.replace("\0", "")
 
 
-def _trimmed(view: str, incarnation: str) -> str:
+def trimmed_note(view: str, incarnation: str) -> str:
     """The name of the note that says how far a view's log was dropped."""
     return f"trimmed {view} {incarnation}"

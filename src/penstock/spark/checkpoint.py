@@ -22,8 +22,16 @@ class LoggedEpoch:
 
 def last_epoch(folder: Path) -> int:
     """The highest epoch in a log folder (`offsets` or `commits`); -1 if there is none."""
-    numbers = [int(entry.name) for entry in folder.glob("[0-9]*") if entry.name.isdigit()] if folder.is_dir() else []
-    return max(numbers, default=-1)
+    return max(_epochs(folder), default=-1)
+
+
+def first_epoch(folder: Path) -> int:
+    """The lowest epoch in a log folder: Spark removes older ones; -1 if there is none."""
+    return min(_epochs(folder), default=-1)
+
+
+def _epochs(folder: Path) -> list[int]:
+    return [int(entry.name) for entry in folder.glob("[0-9]*") if entry.name.isdigit()] if folder.is_dir() else []
 
 
 def read_epoch(checkpoint: Path, epoch: int) -> LoggedEpoch:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from penstock.change import Change, Epoch
+from penstock.errors import StateError
 from penstock.plan.load import load
 from penstock.schema import Column, Schema
 from penstock.share.jobs import jobs
@@ -181,6 +182,35 @@ def test_a_sink_that_lags_is_compared_as_of_its_own_epoch(stored: Bench) -> None
     for epoch in (2, 3):
         stored.committed(epoch, '{"value":"x"}')
     assert stored.standing() == Standing(1, behind=2)
+
+
+def test_a_sink_of_a_view_that_is_quiet_is_compared_as_of_the_newest_epoch(stored: Bench) -> None:
+    """Spark has forgotten the epoch that the sink is at; what the view held then it holds now."""
+    stored.ran(2)
+    for epoch in range(2, 8):
+        stored.committed(epoch)
+    for epoch in range(6):
+        (stored.life.checkpoint / "offsets" / str(epoch)).unlink()
+    found = stored.standing()
+    assert found == Standing(7)
+    assert [logged.epoch for logged in stored.life.logged(found.epoch)] == [6, 7]
+
+
+def test_a_sink_that_missed_changes_which_are_not_kept_is_not_taken_for_up_to_date(stored: Bench) -> None:
+    stored.ran(2)
+    stored.committed(2, '{"value":"x"}')
+    stored.committed(3, '{"value":"x"}')
+    stored.store.trim("copy", 0, 4)
+    assert stored.standing().epoch == 1
+
+
+def test_an_epoch_that_spark_has_forgotten_is_not_called_damage(stored: Bench) -> None:
+    for epoch in (5, 6):
+        stored.planned(epoch)
+    with pytest.raises(StateError, match="what epoch 4 took is not known any more") as caught:
+        stored.life.logged(4)
+    assert "remove" not in str(caught.value.hint)
+    assert [logged.epoch for logged in stored.life.logged(6)] == [5, 6]
 
 
 def test_a_place_is_called_what_a_run_calls_it(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from penstock.plan.declare import Declared
 from penstock.plan.nodes import Scan, walk
 from penstock.share.jobs import Job
 from penstock.source import Span
-from penstock.spark.checkpoint import LoggedEpoch, last_epoch, source_order
-from penstock.spark.epochlog import logged_epochs
+from penstock.spark.checkpoint import LoggedEpoch, first_epoch, last_epoch, source_order
+from penstock.spark.epochlog import kept_epochs, logged_epochs
 
 _NEVER_RAN = "run the app first: `penstock run APP --drain`"
 
@@ -49,7 +49,12 @@ class Life:
         return self.checkpoint / "sources" / str(self.source(stream, len(end.ends)))
 
     def logged(self, epoch: int) -> list[LoggedEpoch]:
-        """What the epochs up to `epoch` took, as far back as it is kept without a gap."""
+        """What the epochs up to `epoch` took, as far back as it is kept without a gap; StateError when Spark has forgotten `epoch` itself."""
+        if epoch < first_epoch(self.checkpoint / "offsets") and epoch not in kept_epochs(self.checkpoint):
+            raise StateError(
+                f"what epoch {epoch} took is not known any more: Spark keeps the last hundred epochs",
+                hint="run the app, so that every sink has the newest epoch, and verify again",
+            )
         return logged_epochs(self.checkpoint, epoch)
 
 

@@ -18,7 +18,7 @@ from penstock.sink.postgres_sink import ledger_in_words
 from penstock.sink.spec import SinkSpec
 from penstock.spark.agreement import fault_of_place, furthest, names_in_store
 from penstock.testing.verify.consumed import Life
-from penstock.testing.verify.tables import Fetch, confirmed, ledger_epoch, waiting
+from penstock.testing.verify.tables import Fetch, confirmed, ledger_epoch, same_since, waiting
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,9 @@ def standing(fetch: Fetch, life: Life, member: Member, spec: SinkSpec, before: K
         due = before.ledger  # nothing at all was delivered, which nothing would be equal to
     if not member.stored:
         return Standing(due, fault=fault)
-    return Standing(due, waiting(fetch, member.name, life.incarnation, due), fault)
+    # An epoch that changed nothing leaves the sink where it was, and Spark may have forgotten that epoch since.
+    epoch = ledger if same_since(fetch, member.name, life.incarnation, due) else due
+    return Standing(epoch, waiting(fetch, member.name, life.incarnation, due), fault)
 
 
 def place_of(spec: SinkSpec) -> str:

@@ -17,6 +17,7 @@ from penstock.settings import Settings
 from penstock.sink.options import EXACTLY_ONCE, delivery_of
 from penstock.sink.postgres_server import Connection, PostgresServer
 from penstock.sink.postgres_sink import ledger_of
+from penstock.sink.relational import trimmed_note
 from penstock.sink.spec import SinkSpec
 from penstock.testing.verify.changes import Delivered
 from penstock.testing.verify.rows import Reader, Row
@@ -75,6 +76,12 @@ def waiting(fetch: Fetch, view: str, incarnation: str, after: int) -> int:
     """How many epochs the store has logged of a view that a sink at epoch `after` has still to get: not every epoch changes every view."""
     found = fetch("SELECT count(*) FROM penstock_epochs WHERE view = ? AND incarnation = ? AND epoch > ?", view, incarnation, after)
     return int(found[0][0])
+
+
+def same_since(fetch: Fetch, view: str, incarnation: str, epoch: int) -> bool:
+    """Whether a view holds what it held after `epoch`: nothing was logged since, also nothing that was dropped from the log."""
+    dropped = fetch("SELECT value FROM penstock_notes WHERE name = ?", trimmed_note(view, incarnation))
+    return not waiting(fetch, view, incarnation, epoch) and all(int(last) <= epoch for (last,) in dropped)
 
 
 def read_postgres(spec: SinkSpec, reader: Reader, incarnation: str, position: Callable[[], int]) -> Delivered:
