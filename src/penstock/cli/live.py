@@ -117,7 +117,7 @@ def table(progress: list[Progress]) -> Table:
     shown = Table(box=SIMPLE_HEAD, pad_edge=False)
     for name in ("view", "status"):
         shown.add_column(name)
-    for name in ("rows/s", "rows", "epoch", "lag", "watermark", "state rows", "late", "dead", "restarts"):
+    for name in ("rows/s", "rows", "epoch", "lag", "watermark", "state rows", "late drops", "dead", "restarts"):
         shown.add_column(name, justify="right")
     for job in progress:
         for view in job.views or (job.job,):
@@ -128,7 +128,7 @@ def table(progress: list[Progress]) -> Table:
 
 
 def figures(job: Progress) -> tuple[str, ...]:
-    """rows/s, rows, epoch, lag, watermark, state rows, late, dead, restarts: as text, `-` where not known."""
+    """rows/s, rows, epoch, lag, watermark, state rows, late drops, dead, restarts: as text, `-` where not known."""
     return (
         f"{job.rows_per_s:,.0f}",
         _count(job.rows),
@@ -144,7 +144,7 @@ def figures(job: Progress) -> tuple[str, ...]:
 
 def line(job: Progress) -> str:
     """The same figures in one line, for logs."""
-    names = ("rows/s", "rows", "epoch", "lag", "watermark", "state", "late", "dead", "restarts")
+    names = ("rows/s", "rows", "epoch", "lag", "watermark", "state", "late drops", "dead", "restarts")
     known = [f"{name} {value}" for name, value in zip(names, figures(job), strict=True) if value not in ("-", "0") or name in ("rows/s", "rows")]
     detail = f" ({job.detail.splitlines()[0]})" if job.detail else ""
     return f"{', '.join(job.views) or job.job}: {job.status}{detail}, {', '.join(known)}"

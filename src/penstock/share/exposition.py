@@ -36,7 +36,11 @@ METRICS: tuple[Metric, ...] = (
     Metric("penstock_watermark_delay_seconds", "gauge", "how far the watermark is behind the clock"),
     Metric("penstock_state_rows", "gauge", "rows that Spark keeps as state"),
     Metric("penstock_state_bytes", "gauge", "memory that the state takes"),
-    Metric("penstock_late_rows_total", "counter", "rows that came after their window had closed, and were dropped"),
+    Metric(
+        "penstock_late_rows_total",
+        "counter",
+        "late rows that stateful operators dropped, as Spark counts them: an aggregate's after its rows were grouped in the batch",
+    ),
     Metric("penstock_dead_letters_total", "counter", "records that did not decode and are kept as dead letters"),
     Metric("penstock_restarts_total", "counter", "restarts of a job after a failure"),
     Metric("penstock_epoch", "gauge", "newest epoch; -1 before the first"),

@@ -33,7 +33,8 @@ class Pace:
 class Progress:
     """The state of one job at one moment; figures count from the start of the run.
 
-    `lag` sums up what waits at the streams. `phases_s` says where the time of all batches went, by Spark's names. `recovery_s`
+    `lag` sums up what waits at the streams. `late` counts what stateful operators dropped, as Spark does: of an aggregate the groups
+    that a batch made of late rows, not the rows. `phases_s` says where the time of all batches went, by Spark's names. `recovery_s`
     is the time from the last failure, or from the start, to the first new epoch. `moved_at` is when the status or the epoch last
     changed, `busy_since` since when one and the same batch is at work, `looked_at` when Spark last answered; all in seconds since 1970.
     """

@@ -34,7 +34,9 @@ def printed(progress: list[Progress]) -> str:
 def test_the_table_has_a_row_for_each_view() -> None:
     text = printed([JOB])
     assert [word for word in ("sums", "top", "running", "1,234", "3,456", "12", "2026-01-01 10:00:00", "99") if word not in text] == []
-    assert [name for name in ("status", "rows/s", "epoch", "lag", "watermark", "state rows", "late", "dead", "restarts") if name not in text] == []
+    assert [
+        name for name in ("status", "rows/s", "epoch", "lag", "watermark", "state rows", "late drops", "dead", "restarts") if name not in text
+    ] == []
 
 
 def test_what_is_not_known_is_a_dash() -> None:
@@ -47,6 +49,7 @@ def test_a_failed_job_says_why_in_the_table() -> None:
 
 def test_a_line_holds_the_same_figures() -> None:
     assert line(JOB) == "sums, top: running, rows/s 1,234, rows 3,456, epoch 12, lag 7, watermark 2026-01-01 10:00:00, state 99"
+    assert line(replace(JOB, late=3)).endswith("state 99, late drops 3"), "what Spark dropped, which are not input rows"
     assert "lag 3 files" in line(replace(JOB, lag=3, lag_unit="files"))
 
 

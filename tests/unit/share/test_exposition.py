@@ -89,6 +89,13 @@ def test_every_figure_is_there_with_its_labels() -> None:
     assert (of(samples, "job_status", job="spend", status="running"), of(samples, "job_status", job="spend", status="failed")) == (1, 0)
 
 
+def test_late_rows_are_not_called_input_rows() -> None:
+    """Spark counts those of an aggregate after it has grouped them."""
+    (told,) = [line for line in exposition([JOB], NOW).splitlines() if line.startswith("# HELP penstock_late_rows_total")]
+    assert "as Spark counts them" in told
+    assert "grouped" in told
+
+
 def test_what_is_not_known_is_left_out_and_not_called_zero() -> None:
     names = {name for name, _ in parsed(exposition([Progress("new", ("new",))], NOW))}
     assert "penstock_epoch" in names
