@@ -1,8 +1,14 @@
-"""Damage to one file of a checkpoint, and its repair."""
+"""Damage to one file of a checkpoint, and its repair.
+
+What the file held is kept below the state folder, in `spoilt/`, until it is back: chaos itself may be killed meanwhile.
+"""
 
 from __future__ import annotations
 
+import base64
+import json
 import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,12 +16,14 @@ from penstock.catalog import Catalog
 
 KINDS = ("offsets", "commits", "metadata", "state")
 WAYS = ("cut short", "changed in one byte", "removed")
+_SIDE = "spoilt"
 
 
 @dataclass(frozen=True)
 class Spoilt:
-    """A file that was spoilt, and what it held."""
+    """A file of a state folder that was spoilt, and what it held."""
 
+    state: Path
     path: Path
     way: str
     content: bytes
@@ -23,9 +31,28 @@ class Spoilt:
     def __str__(self) -> str:
         return f"{self.path.parent.name}/{self.path.name} {self.way}"
 
+    @property
+    def of_state(self) -> bool:
+        """Whether it is read only when there are rows to work on; every other file is read at each start."""
+        _, _job, _life, kind, *_ = self.path.relative_to(self.state).parts
+        return kind == "state"
+
     def restore(self) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.path.write_bytes(self.content)
+        """Put back what it held, unless a run has written the file anew; and forget the copy."""
+        if self.path.parent.is_dir() and _held(self.path) == _damaged(self.content, self.way):
+            fresh = self.state / _SIDE / "restored"
+            fresh.write_bytes(self.content)
+            fresh.replace(self.path)
+        shutil.rmtree(self.state / _SIDE)
+
+    def keep(self) -> None:
+        """Write down what it held, whole or not at all."""
+        copy = _copy(self.state)
+        copy.parent.mkdir(mode=0o700, exist_ok=True)
+        found = {"path": str(self.path.relative_to(self.state)), "way": self.way, "content": base64.b64encode(self.content).decode()}
+        half = copy.with_suffix(".half")
+        half.write_text(json.dumps(found), encoding="utf-8")
+        half.replace(copy)
 
     def named_in(self, words: str) -> bool:
         """Whether a refusal names the file, with the folder it lies in."""
@@ -53,9 +80,28 @@ def spoil(state: Path, choice: int) -> Spoilt | None:
             way = "cut short"
         else:
             path = life / "offsets" / committed.name
-    content = path.read_bytes()
-    _spoil(path, way, content)
-    return Spoilt(path, way, content)
+    spoilt = Spoilt(state, path, way, path.read_bytes())
+    spoilt.keep()
+    _spoil(path, way, spoilt.content)
+    return spoilt
+
+
+def mend(state: Path) -> Spoilt | None:
+    """Restore the file that chaos spoilt and did not come to restore; None when there is none."""
+    if not _copy(state).is_file():
+        return None
+    found = json.loads(_copy(state).read_text(encoding="utf-8"))
+    spoilt = Spoilt(state, state / found["path"], found["way"], base64.b64decode(found["content"]))
+    spoilt.restore()
+    return spoilt
+
+
+def _copy(state: Path) -> Path:
+    return state / _SIDE / "copy.json"
+
+
+def _held(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None
 
 
 def _newest(life: Path, kind: str) -> Path | None:
@@ -74,10 +120,21 @@ def _version(path: Path) -> int:
 
 
 def _spoil(path: Path, way: str, content: bytes) -> None:
+    """At one stroke: whoever is interrupted leaves the file whole or as `_damaged` says."""
     if way == "removed":
         path.unlink()
     elif way == "cut short":
         os.truncate(path, len(content) // 2)
     else:
         at = len(content) // 2
-        path.write_bytes(content[:at] + bytes([content[at] ^ 0x01]) + content[at + 1 :])
+        with path.open("r+b") as file:
+            file.seek(at)
+            file.write(bytes([content[at] ^ 0x01]))
+
+
+def _damaged(content: bytes, way: str) -> bytes | None:
+    """What a spoilt file holds; None: it is gone."""
+    if way == "removed":
+        return None
+    at = len(content) // 2
+    return content[:at] if way == "cut short" else content[:at] + bytes([content[at] ^ 0x01]) + content[at + 1 :]

@@ -7,13 +7,27 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from penstock.cli.stopping import descendants
+from penstock.errors import StateError
+from penstock.spark.hold import Hold
 
 _STOP_S = 30.0
+
+
+@contextmanager
+def nobody_runs(state: Path) -> Iterator[None]:
+    """Keep every driver out of a state folder; StateError while one runs there, for chaos would hurt it."""
+    state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(Hold(state))
+        except StateError as error:
+            raise StateError(error.message, hint="stop the run first: chaos hurts only drivers of its own") from None
+        yield
 
 
 class Driver:

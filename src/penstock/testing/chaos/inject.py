@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from penstock.cli.stopping import descendants
 from penstock.points import POINTS
 from penstock.testing.chaos import damage
-from penstock.testing.chaos.driver import Driver, command_line, tell
+from penstock.testing.chaos.driver import Driver, command_line, nobody_runs, tell
 from penstock.testing.chaos.faults import KILL_AT
 from penstock.testing.chaos.parts import Server, fill, free, wake
 from penstock.testing.chaos.plan import Step
@@ -197,31 +197,40 @@ def disk_full(run: Run, step: Step) -> str:
 
 
 def corrupt_checkpoint(run: Run, step: Step) -> str:
-    """The run must refuse and name the file, or the file must not have mattered; then it comes back."""
+    """The run must refuse and name the file, or have no use for it; whatever comes, the file comes back."""
     run.driver.kill()
     run.driver.sweep()
-    spoilt = damage.spoil(run.subject.state, step.choice)
+    with nobody_runs(run.subject.state):
+        spoilt = damage.spoil(run.subject.state, step.choice)
     if spoilt is None:
         run.start()
         return "there was no checkpoint yet"
+    try:
+        note, failure = _answer(run, spoilt)
+    finally:
+        if run.driver.code is None:
+            run.driver.kill()
+        run.driver.sweep()
+        spoilt.restore()
+    run.healed()
+    run.start()
+    if failure:
+        raise NotSurvived(f"{spoilt}: {failure}")
+    return f"{spoilt}: {note}"
+
+
+def _answer(run: Run, spoilt: damage.Spoilt) -> tuple[str, str]:
+    """What a driver makes of the damage: a note, or how it failed."""
     mark = run.mark()
     driver = run.start(settings={"restarts_max": "1", "restart_backoff_s": "0.5"})
     deadline = time.monotonic() + _START_S
     while time.monotonic() < deadline and driver.code is None and not run.all_past(mark) and not spoilt.named_in(driver.words):
         time.sleep(0.2)
-    named, went_on, code = spoilt.named_in(driver.words), run.all_past(mark), driver.code
-    if driver.code is None:
-        driver.kill()
-    driver.sweep()
-    if named or not went_on:  # a run that went on has made its own of it
-        spoilt.restore()
-    run.healed()
-    run.start()
-    if named:
-        return f"{spoilt}: refused and named"
-    if went_on:
-        raise NotSurvived(f"{spoilt}: the run went on as if nothing had happened")
-    raise NotSurvived(f"{spoilt}: exit code {code}, the file is not named: {driver.words[-300:]}")
+    if spoilt.named_in(driver.words):
+        return "refused and named", ""
+    if run.all_past(mark):
+        return "", "the run went on as if nothing had happened"
+    return "", f"exit code {driver.code}, the file is not named: {driver.words[-300:]}"
 
 
 def duplicates(run: Run, step: Step) -> str:

@@ -15,8 +15,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from penstock.errors import PenstockError
+from penstock.testing.chaos import damage
 from penstock.testing.chaos.apps import Subject
-from penstock.testing.chaos.driver import Driver
+from penstock.testing.chaos.driver import Driver, nobody_runs
 from penstock.testing.chaos.feeder import Feeder
 from penstock.testing.chaos.follow import canonical
 from penstock.testing.chaos.inject import NotSurvived, arming, injection
@@ -63,7 +64,10 @@ class Run:
         environment: Mapping[str, str] | None = None,
         settings: Mapping[str, str] | None = None,
     ) -> Driver:
-        """A new driver, from now on the one; `armed` dies at the point of that step."""
+        """A new driver, from now on the one; `armed` dies at the point of that step. StateError when a driver runs that is not ours."""
+        if all(driver.code is not None for driver in self._drivers):
+            with nobody_runs(self.subject.state):
+                pass
         more = [word for name, value in (settings or {}).items() for word in ("--set", f"{name}={value}")]
         command = self.subject.command("run", *more, *(["--take-over"] if take_over else []))
         extra = {**(environment or {}), **({"PENSTOCK_KILL_AT": arming(armed)} if armed else {})}
@@ -244,12 +248,13 @@ class Run:
             outcome.trouble.append(f"verify: {(done.stderr.strip().splitlines() or ['it said nothing'])[-1]}")
 
     def close(self) -> None:
-        """End whatever this run started and still runs."""
+        """End whatever this run started and still runs, and leave nothing spoilt."""
         for driver in self._drivers:
             if driver.code is None:
                 driver.tree()
                 driver.kill()
             driver.sweep(5.0)
+        damage.mend(self.subject.state)
 
 
 def _values(row: object) -> object:

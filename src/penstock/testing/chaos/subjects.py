@@ -14,8 +14,9 @@ from penstock.settings import Settings
 from penstock.share.jobs import Member, jobs
 from penstock.sink.options import AT_LEAST_ONCE, EXACTLY_ONCE, delivery_of
 from penstock.sink.postgres_server import PostgresServer
-from penstock.testing.chaos import apps
+from penstock.testing.chaos import apps, damage
 from penstock.testing.chaos.apps import Subject
+from penstock.testing.chaos.driver import nobody_runs
 from penstock.testing.chaos.feeder import Files, Target, Topics
 from penstock.testing.chaos.follow import Log, Seen
 from penstock.testing.chaos.parts import OwnBroker, Parts, may_mount, started
@@ -115,8 +116,13 @@ def _sink(view: str, sink: str, parts: Parts) -> str:
 
 
 def users(app: Path, state: Path | None, settings: Mapping[str, str]) -> Opened:
-    """A user's app as it is; of its parts only the development broker of its state folder is ours to hurt."""
+    """A user's app as it is; of its parts only the development broker of its state folder is ours to hurt.
+
+    StateError while it runs: whatever was done to it then would hurt a driver that is not ours.
+    """
     engine = open_app(app, state=state, overrides=settings)
+    with nobody_runs(engine.state):
+        damage.mend(engine.state)  # chaos was killed here before it could
     broker = OwnBroker(engine.state)
     parts = Parts(broker=broker if _uses(engine.declared, broker) else None)
     delivered = [delivery_of(sink.options) for sink in engine.declared.sinks.values()]

@@ -1,0 +1,157 @@
+"""What is done to an app is undone, and nothing is done to a driver that is not chaos's own: with drivers that only pretend."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from penstock.catalog import Catalog
+from penstock.errors import StateError
+from penstock.spark.hold import Hold
+from penstock.testing.chaos import damage, inject
+from penstock.testing.chaos import run as running
+from penstock.testing.chaos.apps import Subject
+from penstock.testing.chaos.faults import BY_NAME
+from penstock.testing.chaos.inject import NotSurvived
+from penstock.testing.chaos.parts import Parts
+from penstock.testing.chaos.plan import Step
+from penstock.testing.chaos.run import Run
+from penstock.testing.chaos.storm import storm
+from penstock.testing.chaos.subjects import users
+
+APP = """
+CREATE STREAM lines (value STRING) WITH (connector = 'files', path = 'input', format = 'text');
+CREATE MATERIALIZED VIEW copied AS SELECT value FROM lines;
+"""
+
+
+class Pretended:
+    """A driver that says at once what the test wants it to."""
+
+    says = "12:00:00 job: running, rows/s 0, rows 0\n"
+    pid = 0
+    killed_at = None
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
+        self.command, self.environment = command, environment
+        self.began, self.started, self.ended = time.monotonic(), time.time(), time.time()
+        self.code: int | None = None
+        self.words = self.says
+
+    def kill(self) -> None:
+        self.code = -9
+
+    def sweep(self, seconds: float = 20.0) -> list[int]:
+        return []
+
+    def tree(self) -> list[int]:
+        return []
+
+    def wait(self, seconds: float) -> int | None:
+        return self.code
+
+
+def checkpoint(state: Path) -> dict[Path, bytes]:
+    """The checkpoint of one job: its files and what they hold."""
+    life = Catalog(state).incarnation("job", "plan").checkpoint
+    for name in ("offsets/0", "commits/0", "metadata", "state/0/0/1_ab.changelog"):
+        (life / name).parent.mkdir(parents=True, exist_ok=True)
+        (life / name).write_bytes(f"content of {name}".encode())
+    return held(state)
+
+
+def held(state: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in (state / "checkpoints").rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """A run of a user's app, nobody feeds it, whose drivers are pretended; none of its waits is long."""
+    monkeypatch.setattr(running, "Driver", Pretended)
+    monkeypatch.setattr(running, "_QUIET_S", 0.1)
+    monkeypatch.setattr(inject, "_START_S", 1.0)
+    reader: Any = SimpleNamespace(look=lambda: True, store=SimpleNamespace(epochs={"job": 0}))
+    run = Run(Subject("app", tmp_path / "app.sql", tmp_path), Parts(), reader, tmp_path / "chaos", None, lambda text: None, frozenset({"job"}))
+    run.start()
+    return run
+
+
+def step(fault: str, choice: int = 0) -> Step:
+    return Step(1, BY_NAME[fault], 0.0, choice)
+
+
+STATE_FILE = 7 * damage.KINDS.index("state")
+OFFSETS = 7 * damage.KINDS.index("offsets")
+
+
+def test_a_spoilt_file_comes_back_when_the_run_went_on(started: Run) -> None:
+    before = checkpoint(started.subject.state)
+    with pytest.raises(NotSurvived, match="as if nothing had happened"):
+        inject.corrupt_checkpoint(started, step("corrupt-checkpoint", OFFSETS))
+    assert held(started.subject.state) == before
+
+
+def test_a_spoilt_file_comes_back_when_somebody_ends_chaos_meanwhile(started: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = checkpoint(started.subject.state)
+
+    def interrupted(run: Run, mark: Mapping[str, int]) -> bool:
+        assert held(started.subject.state) != before
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Run, "all_past", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        inject.corrupt_checkpoint(started, step("corrupt-checkpoint", OFFSETS))
+    assert held(started.subject.state) == before
+    assert started.driver.code is not None
+
+
+def test_a_spoilt_file_comes_back_when_the_run_is_closed(started: Run) -> None:
+    before = checkpoint(started.subject.state)
+    assert damage.spoil(started.subject.state, OFFSETS) is not None
+    started.close()
+    assert held(started.subject.state) == before
+
+
+def test_nothing_is_spoilt_under_a_driver_that_is_not_ours(started: Run) -> None:
+    before = checkpoint(started.subject.state)
+    with Hold(started.subject.state), pytest.raises(StateError, match="is in use by"):
+        inject.corrupt_checkpoint(started, step("corrupt-checkpoint", OFFSETS))
+    assert held(started.subject.state) == before
+
+
+@pytest.mark.parametrize("act", [lambda run: run.start(), lambda run: run.start(take_over=True)], ids=["start", "take over"])
+def test_a_driver_that_is_not_ours_ends_the_storm(started: Run, act: Callable[[Run], object]) -> None:
+    """A second driver of ours may be started beside the first; none beside a stranger's."""
+    started.start()
+    started.close()
+    with Hold(started.subject.state), pytest.raises(StateError, match="is in use by") as raised:
+        act(started)
+    assert str(raised.value.hint).startswith("stop the run first")
+
+
+def app(folder: Path) -> Path:
+    (folder / "input").mkdir()
+    (folder / "app.sql").write_text(APP, encoding="utf-8")
+    return folder
+
+
+def test_chaos_refuses_an_app_that_runs_before_anything_is_started(tmp_path: Path) -> None:
+    said: list[str] = []
+    with Hold(tmp_path / "state"), pytest.raises(StateError, match="is in use by"):
+        storm(str(app(tmp_path)), 1, state=tmp_path / "state", say=said.append)
+    assert said == []
+
+
+def test_chaos_first_puts_back_what_it_could_not_when_it_was_killed(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    state.mkdir()
+    before = checkpoint(state)
+    assert damage.spoil(state, OFFSETS) is not None
+    assert held(state) != before
+    users(app(tmp_path), state, {})
+    assert held(state) == before
