@@ -17,12 +17,13 @@ from penstock.testing.chaos import damage, inject
 from penstock.testing.chaos import run as running
 from penstock.testing.chaos.apps import Subject
 from penstock.testing.chaos.faults import BY_NAME
+from penstock.testing.chaos.follow import Seen
 from penstock.testing.chaos.inject import NotSurvived
 from penstock.testing.chaos.parts import Parts
 from penstock.testing.chaos.plan import Step
 from penstock.testing.chaos.run import Run
 from penstock.testing.chaos.storm import storm
-from penstock.testing.chaos.subjects import users
+from penstock.testing.chaos.subjects import reader, users
 
 APP = """
 CREATE STREAM lines (value STRING) WITH (connector = 'files', path = 'input', format = 'text');
@@ -75,6 +76,7 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setattr(running, "Driver", Pretended)
     monkeypatch.setattr(running, "_QUIET_S", 0.1)
     monkeypatch.setattr(inject, "_START_S", 1.0)
+    monkeypatch.setattr(inject, "_IDLE_S", 0.2)
     reader: Any = SimpleNamespace(look=lambda: True, store=SimpleNamespace(epochs={"job": 0}))
     run = Run(Subject("app", tmp_path / "app.sql", tmp_path), Parts(), reader, tmp_path / "chaos", None, lambda text: None, frozenset({"job"}))
     run.start()
@@ -99,11 +101,11 @@ def test_a_spoilt_file_comes_back_when_the_run_went_on(started: Run) -> None:
 def test_a_spoilt_file_comes_back_when_somebody_ends_chaos_meanwhile(started: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     before = checkpoint(started.subject.state)
 
-    def interrupted(run: Run, mark: Mapping[str, int]) -> bool:
+    def interrupted(spoilt: damage.Spoilt, words: str) -> bool:
         assert held(started.subject.state) != before
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Run, "all_past", interrupted)
+    monkeypatch.setattr(damage.Spoilt, "named_in", interrupted)
     with pytest.raises(KeyboardInterrupt):
         inject.corrupt_checkpoint(started, step("corrupt-checkpoint", OFFSETS))
     assert held(started.subject.state) == before
@@ -112,7 +114,7 @@ def test_a_spoilt_file_comes_back_when_somebody_ends_chaos_meanwhile(started: Ru
 
 def test_a_spoilt_file_comes_back_when_the_run_is_closed(started: Run) -> None:
     before = checkpoint(started.subject.state)
-    assert damage.spoil(started.subject.state, OFFSETS) is not None
+    assert damage.spoil(started.subject.state, ["job"], OFFSETS) is not None
     started.close()
     assert held(started.subject.state) == before
 
@@ -151,7 +153,72 @@ def test_chaos_first_puts_back_what_it_could_not_when_it_was_killed(tmp_path: Pa
     state = tmp_path / "state"
     state.mkdir()
     before = checkpoint(state)
-    assert damage.spoil(state, OFFSETS) is not None
+    assert damage.spoil(state, ["job"], OFFSETS) is not None
     assert held(state) != before
     users(app(tmp_path), state, {})
     assert held(state) == before
+
+
+def test_a_point_that_an_idle_app_does_not_come_to_is_a_note(started: Run) -> None:
+    """And the driver that waits for it is replaced by one that does not."""
+    started.start(step("kill-at:sink.mid-rows"))
+    armed = started.driver
+    assert inject.kill_at(started, step("kill-at:sink.mid-rows")) == "not reached: the app had nothing new to do there"
+    assert (armed.code, started.driver.code, started.armed) == (-9, None, None)
+
+
+@pytest.mark.parametrize("says", ["", "12:00:00 job: restarting, rows/s 0, rows 0\n"])
+def test_a_point_that_an_app_does_not_come_to_because_it_does_not_run_is_a_failure(started: Run, monkeypatch: pytest.MonkeyPatch, says: str) -> None:
+    monkeypatch.setattr(Pretended, "says", says)
+    with pytest.raises(NotSurvived, match="never came to"):
+        inject.kill_at(started, step("kill-at:sink.mid-rows"))
+
+
+def test_a_point_that_a_fed_app_does_not_come_to_is_a_failure(started: Run) -> None:
+    fed: Any = object()
+    started.feeder = fed
+    with pytest.raises(NotSurvived, match="never came to"):
+        inject.kill_at(started, step("kill-at:sink.mid-rows"))
+
+
+def test_a_zombie_of_an_idle_app_is_frozen_at_any_moment(started: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inject, "_is_stopped", lambda driver: False)
+    assert inject._frozen_at(started, "store.mid-rows", 1) == "any moment, store.mid-rows not reached: the app had nothing new to do there"
+    frozen: Any = started.driver
+    assert "PENSTOCK_STOP_AT" not in frozen.environment
+    assert frozen.code is None
+
+
+def test_state_that_an_idle_app_did_not_read_is_a_note_and_comes_back(started: Run) -> None:
+    before = checkpoint(started.subject.state)
+    told = inject.corrupt_checkpoint(started, step("corrupt-checkpoint", STATE_FILE))
+    assert told == "0/1_ab.changelog cut short: not read: the app had nothing new to do there"
+    assert held(started.subject.state) == before
+
+
+def test_state_with_which_the_app_went_on_is_a_failure_and_comes_back(started: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = checkpoint(started.subject.state)
+    monkeypatch.setattr(started, "start", lambda **_: started.reader.store.epochs.update(job=1) or started.driver)
+    with pytest.raises(NotSurvived, match="as if nothing had happened"):
+        inject.corrupt_checkpoint(started, step("corrupt-checkpoint", STATE_FILE))
+    assert held(started.subject.state) == before
+
+
+def test_an_app_is_quiet_only_from_when_it_says_that_it_runs(started: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    driver: Any = started.driver
+    driver.words = ""
+    time.sleep(0.2)
+    assert not started.all_past(started.mark())
+    driver.words = Pretended.says
+    assert not started.all_past(started.mark())
+    time.sleep(0.2)
+    assert started.all_past(started.mark())
+    started.reader.store.epochs["job"] = 1
+    assert started.quiet_s() == 0
+
+
+def test_every_job_is_waited_for_also_where_nothing_is_stored(tmp_path: Path) -> None:
+    sink = "CREATE SINK out FROM copied WITH (connector = 'console');\n"
+    (app(tmp_path) / "app.sql").write_text(APP.replace("copied AS", "copied WITH (store = false) AS") + sink, encoding="utf-8")
+    _, found = reader(users(tmp_path, tmp_path / "state", {}).subject, Seen())
+    assert found == {"copied"}

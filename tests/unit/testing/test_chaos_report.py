@@ -154,7 +154,7 @@ def test_damage_is_one_file_settled_by_the_choice_and_can_be_undone(tmp_path: Pa
     before = {path: path.read_bytes() for path in life.rglob("*") if path.is_file()}
     ways: Counter[str] = Counter()
     for choice in range(0, 400, 7):
-        spoilt = damage.spoil(tmp_path, choice)
+        spoilt = damage.spoil(tmp_path, ["job"], choice)
         assert spoilt is not None
         now = {path: path.read_bytes() for path in life.rglob("*") if path.is_file()}
         assert [path for path in before if now.get(path) != before[path]] == [spoilt.path]
@@ -168,7 +168,7 @@ def test_damage_is_one_file_settled_by_the_choice_and_can_be_undone(tmp_path: Pa
 
 def test_only_a_refusal_that_names_the_file_counts(tmp_path: Path) -> None:
     checkpoint(tmp_path)
-    spoilt = damage.spoil(tmp_path, 0)
+    spoilt = damage.spoil(tmp_path, ["job"], 0)
     assert spoilt is not None
     assert not spoilt.named_in("error: something is wrong")
     assert not spoilt.named_in(f"reading {spoilt.path}")

@@ -9,6 +9,7 @@ import base64
 import json
 import os
 import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,9 +33,13 @@ class Spoilt:
         return f"{self.path.parent.name}/{self.path.name} {self.way}"
 
     @property
+    def job(self) -> str:
+        return self.path.relative_to(self.state / "checkpoints").parts[0]
+
+    @property
     def of_state(self) -> bool:
         """Whether it is read only when there are rows to work on; every other file is read at each start."""
-        _, _job, _life, kind, *_ = self.path.relative_to(self.state).parts
+        _job, _life, kind, *_ = self.path.relative_to(self.state / "checkpoints").parts
         return kind == "state"
 
     def restore(self) -> None:
@@ -59,13 +64,13 @@ class Spoilt:
         return f"{self.path.parent.name}/{self.path.name}" in words and ("given up" in words or "error:" in words)
 
 
-def spoil(state: Path, choice: int) -> Spoilt | None:
-    """Spoil one file of one job's present checkpoint, all of it settled by `choice`; None when there is none.
+def spoil(state: Path, jobs: Iterable[str], choice: int) -> Spoilt | None:
+    """Spoil one file of the present checkpoint of one of the `jobs`, all of it settled by `choice`; None when there is none.
 
     What every crash may leave cannot be noticed: the newest commit is never removed, nor the plan of an epoch that was not committed.
     """
     catalog = Catalog(state)
-    known = (catalog.life(job.name) for job in sorted((state / "checkpoints").glob("*")))
+    known = map(catalog.life, sorted(jobs))
     lives = [life.checkpoint for life in known if life is not None and (life.checkpoint / "offsets").is_dir()]
     if not lives:
         return None

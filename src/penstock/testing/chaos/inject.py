@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _START_S = 120.0
 _END_S = 60.0
+_IDLE_S = 20.0
+_NOTHING_TO_DO = "the app had nothing new to do there"
 _FREEZE_AT = ("", *(name for name, _ in POINTS))
 # A driver frozen inside a transaction of SQLite holds the file's lock: nobody can take over until it is killed.
 _IN_SQLITE = ("store.mid-rows", "store.before-commit")
@@ -112,17 +114,28 @@ def kill_at(run: Run, step: Step) -> str:
     if run.armed != step:
         run.driver.kill()
         run.start(step)
-    code = run.driver.wait(_START_S)
-    if code is None:
+    reached = _await(run, lambda: run.driver.code is not None)
+    idle = not reached and run.unfed()
+    if not reached:
         run.driver.kill()
-        run.start(run.next_point)
-        raise NotSurvived(f"the driver never came to {step.fault.point}")
-    words = run.driver.words
+    code, words = run.driver.code, run.driver.words
     run.healed()
     run.start(run.next_point)
+    if idle:
+        return f"not reached: {_NOTHING_TO_DO}"
+    if not reached:
+        raise NotSurvived(f"the driver never came to {step.fault.point}")
     if code != -signal.SIGKILL:
         raise NotSurvived(f"the driver ended with code {code} before it came to {step.fault.point}: {words[-300:]}")
     return f"at {arming(step)}"
+
+
+def _await(run: Run, there: Callable[[], bool]) -> bool:
+    """Whether it comes to that in time; an app that nobody feeds may have nothing to do, and is not waited for as long."""
+    deadline = time.monotonic() + _START_S
+    while not (found := there()) and time.monotonic() < deadline and run.quiet_s() < _IDLE_S:
+        time.sleep(0.05)
+    return found
 
 
 def arming(step: Step) -> str:
@@ -135,11 +148,8 @@ def zombie(run: Run, step: Step) -> str:
     if "store" not in run.subject.settings:
         points = [point for point in points if point not in _IN_SQLITE]
     point = points[step.choice % len(points)]
+    where = _frozen_at(run, point, 1 + step.choice % 3) if point else "any moment"
     first = run.driver
-    if point:
-        first.kill()
-        first = run.start(environment={"PENSTOCK_STOP_AT": f"{point}:{1 + step.choice % 3}"})
-        _await_stop(first, point)
     first.send(signal.SIGSTOP)
     run.healed()
     try:
@@ -153,17 +163,25 @@ def zombie(run: Run, step: Step) -> str:
         raise NotSurvived("the driver that was replaced went on when it woke up")
     if code != 4 or not any(word in first.words for word in ("taken over", "took over")):
         raise NotSurvived(f"the driver that was replaced ended with code {code} and did not say that it was: {first.words[-300:]}")
-    return f"stopped at {point or 'any moment'}; fenced"
+    return f"stopped at {where}; fenced"
 
 
-def _await_stop(driver: Driver, point: str) -> None:
-    deadline = time.monotonic() + _START_S
-    while time.monotonic() < deadline and driver.code is None:
-        state = Path(f"/proc/{driver.tree()[0]}/stat").read_text().rpartition(")")[2].split()[0]
-        if state == "T":
-            return
-        time.sleep(0.05)
-    raise NotSurvived(f"the driver never came to {point}")
+def _frozen_at(run: Run, point: str, times: int) -> str:
+    """Run a driver that freezes at `point`, and tell where it is: one whose app has nothing to do there is left running."""
+    run.driver.kill()
+    first = run.start(environment={"PENSTOCK_STOP_AT": f"{point}:{times}"})
+    if _await(run, lambda: first.code is not None or _is_stopped(first)) and first.code is None:
+        return point
+    if not run.unfed():
+        raise NotSurvived(f"the driver never came to {point}")
+    first.kill()  # woken later, it could still come there
+    run.start()
+    run.await_progress(_START_S, "the app did not start again")
+    return f"any moment, {point} not reached: {_NOTHING_TO_DO}"
+
+
+def _is_stopped(driver: Driver) -> bool:
+    return Path(f"/proc/{driver.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
 
 def two_drivers(run: Run, step: Step) -> str:
@@ -201,7 +219,7 @@ def corrupt_checkpoint(run: Run, step: Step) -> str:
     run.driver.kill()
     run.driver.sweep()
     with nobody_runs(run.subject.state):
-        spoilt = damage.spoil(run.subject.state, step.choice)
+        spoilt = damage.spoil(run.subject.state, run.jobs, step.choice)
     if spoilt is None:
         run.start()
         return "there was no checkpoint yet"
@@ -221,14 +239,15 @@ def corrupt_checkpoint(run: Run, step: Step) -> str:
 
 def _answer(run: Run, spoilt: damage.Spoilt) -> tuple[str, str]:
     """What a driver makes of the damage: a note, or how it failed."""
+    run.reader.look()
     mark = run.mark()
     driver = run.start(settings={"restarts_max": "1", "restart_backoff_s": "0.5"})
-    deadline = time.monotonic() + _START_S
-    while time.monotonic() < deadline and driver.code is None and not run.all_past(mark) and not spoilt.named_in(driver.words):
-        time.sleep(0.2)
+    _await(run, lambda: driver.code is not None or run.past(mark) or spoilt.named_in(driver.words))
     if spoilt.named_in(driver.words):
         return "refused and named", ""
-    if run.all_past(mark):
+    if run.unfed() and spoilt.of_state and run.mark()[spoilt.job] == mark[spoilt.job]:
+        return f"not read: {_NOTHING_TO_DO}", ""
+    if run.past(mark) or run.unfed():
         return "", "the run went on as if nothing had happened"
     return "", f"exit code {driver.code}, the file is not named: {driver.words[-300:]}"
 

@@ -53,6 +53,7 @@ class Run:
     _drivers: list[Driver] = field(default_factory=list)
     _at_work: list[AtWork] = field(default_factory=list)
     _healed: tuple[float, Mapping[str, int]] = (0.0, {})
+    _still: tuple[float, Mapping[str, int]] | None = None
 
     driver: Driver = field(init=False)
 
@@ -73,7 +74,7 @@ class Run:
         extra = {**(environment or {}), **({"PENSTOCK_KILL_AT": arming(armed)} if armed else {})}
         log = self.folder / "drivers" / f"{len(self._drivers):03}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
-        self.driver, self.armed = Driver(command, {**os.environ, **extra}, log), armed
+        self.driver, self.armed, self._still = Driver(command, {**os.environ, **extra}, log), armed, None
         self._drivers.append(self.driver)
         return self.driver
 
@@ -85,19 +86,32 @@ class Run:
         """From this moment on nothing keeps the app from going on: recovery is counted from here, and from what is there by now."""
         now = time.monotonic()
         self.reader.look()
-        self._healed = (now, self.mark())
+        self._healed, self._still = (now, self.mark()), None
 
     def mark(self) -> dict[str, int]:
         """How far every job is."""
         return {job: self.reader.store.epochs.get(job, -1) for job in self.jobs}
 
     def all_past(self, mark: Mapping[str, int]) -> bool:
-        if all(self.reader.store.epochs.get(job, -1) > epoch for job, epoch in mark.items()):
-            return True
-        if self.feeder is not None or time.monotonic() < max(self._healed[0], self.driver.began) + _QUIET_S:
-            return False
-        # Nobody can say whether there is anything new for the app to do: then it is on again when it says so.
-        return self.driver.code is None and all(self._says_running(job) for job in self.jobs)
+        """Whether every job has a new epoch; where nobody can say whether there is anything new to do, whether the app says that it runs."""
+        return self.past(mark) or self.quiet_s() > _QUIET_S
+
+    def past(self, mark: Mapping[str, int]) -> bool:
+        return all(self.reader.store.epochs.get(job, -1) > epoch for job, epoch in mark.items())
+
+    def unfed(self) -> bool:
+        """Whether nobody can say what there is for the app to do, and by its own word it runs."""
+        return self.feeder is None and self.driver.code is None and all(map(self._says_running, self.jobs))
+
+    def quiet_s(self) -> float:
+        """How long the app has said that it runs while no job had a new epoch; 0 where it is fed, for then there is always something to do."""
+        if not self.unfed():
+            self._still = None
+            return 0.0
+        now, mark = time.monotonic(), self.mark()
+        if self._still is None or self._still[1] != mark:
+            self._still = (now, mark)
+        return now - self._still[0]
 
     def _says_running(self, job: str) -> bool:
         told = re.findall(rf"^\S+ (?:.*, )?{re.escape(job)}(?:, [^:]*)?: (\w+)", self.driver.words, re.MULTILINE)
@@ -157,7 +171,7 @@ class Run:
         starts, nudged = 0, False
         while time.monotonic() < began + RECOVERY_S:
             if self.all_past(mark) or (self.armed is not None and self._moved(mark)):
-                return round(time.monotonic() - began, 2)
+                return round(time.monotonic() - self.quiet_s() - began, 2)
             if self.driver.code is not None and self.armed is None and starts < 5:
                 starts += 1
                 self.start()

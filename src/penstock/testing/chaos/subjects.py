@@ -156,7 +156,7 @@ def reader(subject: Subject, seen: Seen) -> tuple[Reader, frozenset[str]]:
             place = _place(member, sink.name, options, engine.declared.folder, store.logs[member.name], seen)
             if place is not None:
                 places.append(place)
-    return Reader(store, places), frozenset(job.name for job in found if any(member.stored for member in job.members))
+    return Reader(store, places), frozenset(job.name for job in found)
 
 
 def _snapshots(settings: Settings, state: Path, read: Callable[[str], str]) -> Snapshots:
