@@ -7,11 +7,19 @@ import sqlite3
 from collections import Counter
 from collections.abc import Hashable
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from confluent_kafka import KafkaError
 
 from penstock.change import Change
+from penstock.errors import SinkError
+from penstock.schema import Schema
+from penstock.sink.spec import SinkSpec
 from penstock.sink.sqlite import SqliteStore
+from penstock.testing.chaos import sinks
 from penstock.testing.chaos.follow import Bag, Epochs, Log, Records, Seen, Table, canonical, row
-from penstock.testing.chaos.sinks import FilesPlace, Reader, StoreReader, sqlite_snapshots
+from penstock.testing.chaos.sinks import FilesPlace, KafkaPlace, Reader, StoreReader, sqlite_snapshots
 
 
 def line(number: int) -> str:
@@ -196,3 +204,93 @@ def test_a_folder_is_read_against_the_store_and_a_lost_row_is_noticed(tmp_path: 
     assert reader.look()
     assert (seen.partial, seen.duplicated, seen.lost) == (1, 0, 0)
     store.close()
+
+
+class Away:
+    """A place that cannot be reached."""
+
+    name = "topic t"
+
+    def fetch(self) -> None:
+        raise SinkError("who are you?")
+
+    def judge(self) -> None: ...
+
+    def finish(self) -> None:
+        raise AssertionError("nobody knows what is there")
+
+    def close(self) -> None: ...
+
+
+def test_of_a_place_that_cannot_be_read_nothing_is_called_lost(tmp_path: Path) -> None:
+    seen = Seen()
+    store, following = filled(tmp_path, seen)
+    reader = Reader(following, [Away()])
+    reader.start()
+    reader.finish()
+    assert seen.clean
+    assert reader.unread == ["topic t cannot be read: who are you?"]
+    store.close()
+
+
+def topic(seen: Seen, **options: str) -> KafkaPlace:
+    spec = SinkSpec("s", "v", {"servers": "127.0.0.1:1", "topic": "t", **options}, Schema(()), None, True, False, Path("app"))
+    return KafkaPlace(spec, log(seen), seen, repeats=False)
+
+
+def test_a_topic_is_read_with_the_login_of_its_sink(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, object] = {}
+
+    def refused(settings: dict[str, object]) -> None:
+        given.update(settings)
+        raise SinkError("far enough")
+
+    monkeypatch.setattr(sinks, "Consumer", refused)
+    with pytest.raises(SinkError, match="far enough"):
+        topic(Seen(), user="me", password="hidden", sasl="SCRAM-SHA-256", tls_ca="ca.pem").fetch()
+    wanted = {"sasl.username": "me", "sasl.password": "hidden", "sasl.mechanism": "SCRAM-SHA-256", "ssl.ca.location": "app/ca.pem"}
+    assert {name: given[name] for name in wanted} == wanted
+    assert (given["security.protocol"], given["isolation.level"]) == ("sasl_ssl", "read_committed")
+
+
+class Pretended:
+    """A consumer of a broker that refuses it one way or another."""
+
+    def __init__(self, listed: KafkaError | None, read: KafkaError | None) -> None:
+        self._listed, self._read, self.closed = listed, [read] if read is not None else [], False
+
+    def list_topics(self, topic: str, timeout: float) -> object:
+        return SimpleNamespace(topics={topic: SimpleNamespace(error=self._listed, partitions={} if self._listed else {0: None})})
+
+    def assign(self, partitions: list[object]) -> None: ...
+
+    def consume(self, count: int, timeout: float) -> list[object]:
+        found, self._read = [SimpleNamespace(error=lambda error=error: error) for error in self._read], []
+        return list(found)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+REFUSED = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)
+
+
+@pytest.mark.parametrize(("listed", "read"), [(REFUSED, None), (None, REFUSED)])
+def test_a_topic_that_may_not_be_read_is_away(monkeypatch: pytest.MonkeyPatch, listed: KafkaError | None, read: KafkaError | None) -> None:
+    """However often it is looked at: the broker tells it once only."""
+    place = topic(Seen())
+    monkeypatch.setattr(sinks, "Consumer", lambda settings: Pretended(listed, read))
+    for _ in range(2):
+        with pytest.raises(SinkError, match=r"(?i)authorization failed"):
+            place.fetch()
+
+
+def test_a_topic_that_is_not_there_has_lost_what_the_log_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = Seen()
+    place = topic(seen)
+    consumer = Pretended(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART), None)
+    monkeypatch.setattr(sinks, "Consumer", lambda settings: consumer)
+    place.fetch()
+    place.finish()
+    assert seen.lost == 6
+    assert consumer.closed

@@ -199,6 +199,7 @@ class Run:
         if self.feeder is None:
             self._catch_up(outcome)
         self.reader.finish()
+        outcome.trouble += self.reader.unread
         outcome.looks = self.reader.looks
         self._verify(outcome)
         killed = {driver.pid: at for driver in self._drivers if (at := driver.killed_at) is not None}

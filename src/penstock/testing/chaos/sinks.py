@@ -9,28 +9,34 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 import psycopg
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from psycopg import sql
 
 from penstock.change import Change
+from penstock.errors import SinkError
+from penstock.sink.kafka_server import KafkaServer
 from penstock.sink.postgres_server import PostgresServer
 from penstock.sink.postgres_sink import ledger_of
+from penstock.sink.spec import SinkSpec
 from penstock.testing.chaos.follow import TOMBSTONE, Bag, Epochs, Log, Records, Seen, Table, canonical, row
 
 _POLL_S = 0.25
 _IDLE_SHARE = 5  # a reader that looks all the time would slow down what it watches
-_AWAY = (psycopg.Error, sqlite3.Error, OSError)
+_AWAY = (psycopg.Error, sqlite3.Error, OSError, SinkError)
 Query = Callable[[str], list[tuple[Any, ...]]]
 Snapshots = Callable[[Callable[[Query], None]], None]
 
 
 class Place(Protocol):
     """Where a sink delivers. `fetch` reads it, `judge` compares what was read with the log, which was read after."""
+
+    name: str
 
     def fetch(self) -> None: ...
 
@@ -145,7 +151,13 @@ def postgres_snapshots(server: PostgresServer) -> Snapshots:
 
 def _reading(server: PostgresServer) -> psycopg.Connection[tuple[Any, ...]]:
     connection = psycopg.connect(
-        host=server.host, port=server.port, dbname=server.database, user=server.user, password=server.password or None, connect_timeout=5
+        host=server.host,
+        port=server.port,
+        dbname=server.database,
+        user=server.user,
+        password=server.password or None,
+        sslmode=server.sslmode,
+        connect_timeout=5,
     )
     connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
     connection.read_only = True
@@ -161,12 +173,13 @@ class PostgresPlace:
         schema, _, name = self._table.rpartition(".")
         self._target = sql.Identifier(schema, name) if schema else sql.Identifier(name)
         self._ledger = ledger_of(self._table)
-        self._judged = Table(f"table {self._table}", log, seen)
+        self.name = f"table {self._table}"
+        self._judged = Table(self.name, log, seen)
         self._found: tuple[int, list[Hashable]] | None = None
 
     def fetch(self) -> None:
         self._found = None
-        with _reading(self._server) as connection:
+        with suppress(psycopg.errors.UndefinedTable), _reading(self._server) as connection:  # nothing was delivered yet
             ledger = connection.execute(
                 sql.SQL("SELECT epoch FROM {} WHERE sink = %s AND target = %s").format(self._ledger), (self._sink, self._table)
             ).fetchone()
@@ -191,18 +204,25 @@ class PostgresPlace:
 class KafkaPlace:
     """A topic, read from where it ended when the reader came; only what is committed."""
 
-    def __init__(self, options: Mapping[str, str], log: Log, seen: Seen, *, repeats: bool) -> None:
-        self._servers, self._topic = options["servers"], options["topic"]
-        self._judged = Records(f"topic {self._topic}", log, seen, repeats)
+    def __init__(self, spec: SinkSpec, log: Log, seen: Seen, *, repeats: bool) -> None:
+        self._spec, self._topic = spec, spec.options["topic"]
+        self.name = f"topic {self._topic}"
+        self._judged = Records(self.name, log, seen, repeats)
         self._consumer: Any = None
+        self._refused = ""
 
     def fetch(self) -> None:
         if self._consumer is None:
             self._open()
         while self._consumer is not None and (messages := self._consumer.consume(2000, 0.05)):
             for message in messages:
-                if message.error() is None:
+                error = message.error()
+                if error is None:
                     self._take(message)
+                elif error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:  # told once only
+                    self._refused = error.str()
+        if self._refused:
+            raise SinkError(self._refused)
 
     def judge(self) -> None:
         """Judged as a whole when nothing more comes; the order of epochs at once."""
@@ -215,21 +235,31 @@ class KafkaPlace:
             self._consumer.close()
 
     def _open(self) -> None:
-        from confluent_kafka import Consumer, KafkaException, TopicPartition
-
-        settings = {"bootstrap.servers": self._servers, "group.id": uuid.uuid4().hex, "enable.auto.commit": False, "log_level": 0}
-        consumer = Consumer({**settings, "isolation.level": "read_committed", "auto.offset.reset": "earliest", "allow.auto.create.topics": False})
+        """Nothing is open as long as there is no such topic; SinkError where nobody can say."""
+        consumer = Consumer(self._settings())
         try:
-            known = [TopicPartition(self._topic, number, 0) for number in consumer.list_topics(self._topic, 5).topics[self._topic].partitions]
-            if known:
-                if self._judged.log.first >= 0:  # what was there before is not judged
-                    known = [TopicPartition(at.topic, at.partition, consumer.get_watermark_offsets(at, timeout=5)[1]) for at in known]
-                consumer.assign(known)
+            found = consumer.list_topics(self._topic, 5).topics[self._topic]
+            if found.error is not None and found.error.code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                raise KafkaException(found.error)
+            if found.partitions:
+                consumer.assign(self._begin(consumer, list(found.partitions)))
                 self._consumer = consumer
-                return
-        except KafkaException:
-            pass
-        consumer.close()
+        except KafkaException as error:
+            raise SinkError(error.args[0].str()) from error
+        finally:
+            if self._consumer is None:
+                consumer.close()
+
+    def _settings(self) -> dict[str, Any]:
+        own = {"client.id": "penstock-chaos", "group.id": uuid.uuid4().hex, "enable.auto.commit": False, "allow.auto.create.topics": False}
+        return {**KafkaServer(self._spec).login, **own, "isolation.level": "read_committed", "auto.offset.reset": "earliest"}
+
+    def _begin(self, consumer: Any, partitions: list[int]) -> list[Any]:
+        known = [TopicPartition(self._topic, number, 0) for number in partitions]
+        if self._judged.log.first < 0:
+            return known
+        # What was there before is not judged.
+        return [TopicPartition(at.topic, at.partition, consumer.get_watermark_offsets(at, timeout=5)[1]) for at in known]
 
     def _take(self, message: Any) -> None:
         headers = dict(message.headers() or [])
@@ -246,7 +276,8 @@ class FilesPlace:
 
     def __init__(self, folder: Path, log: Log, seen: Seen, *, append_only: bool) -> None:
         self._folder, self._append_only = folder, append_only
-        self._judged = Epochs(f"folder {folder.name}", log, seen)
+        self.name = f"folder {folder.name}"
+        self._judged = Epochs(self.name, log, seen)
         self._known: dict[Path, tuple[int, int, Bag]] = {}
         self._found: dict[int, Bag] = {}
 
@@ -292,8 +323,10 @@ class Reader:
         self._over = threading.Event()
         self._turn = threading.Lock()
         self._thread = threading.Thread(target=self._work, name="reader", daemon=True)
+        self._away = [""] * len(places)
         self.looks = 0
         self.broken: Exception | None = None
+        self.unread: list[str] = []
 
     def start(self) -> None:
         self.store.begin()
@@ -302,24 +335,27 @@ class Reader:
     def look(self) -> bool:
         """One look at everything; False when something could not be reached."""
         with self._turn:
-            reached = [self._tried(place.fetch) for place in self._places]
-            if not self._tried(self.store.poll):
+            self._away = [_tried(place.fetch) for place in self._places]
+            if _tried(self.store.poll):
                 return False
-            for place, there in zip(self._places, reached, strict=True):
-                if there:
+            for place, away in zip(self._places, self._away, strict=True):
+                if not away:
                     place.judge()
             self.looks += 1
-            return all(reached)
+            return not any(self._away)
 
     def finish(self) -> None:
-        """The last look, and the verdict on what never came."""
+        """The last look, and the verdict on what never came; of a place that cannot be read nobody knows, so it is `unread`."""
         self._over.set()
         self._thread.join()
         for _ in range(8):
             if self.look():
                 break
-        for place in self._places:
-            place.finish()
+        for place, away in zip(self._places, self._away, strict=True):
+            if away:
+                self.unread.append(f"{place.name} cannot be read: {away}")
+            else:
+                place.finish()
             place.close()
 
     def _work(self) -> None:
@@ -333,9 +369,11 @@ class Reader:
                 return
             took_s = time.monotonic() - began
 
-    def _tried(self, read: Callable[[], None]) -> bool:
-        try:
-            read()
-        except _AWAY:
-            return False
-        return True
+
+def _tried(read: Callable[[], None]) -> str:
+    """Why it could not be read just now; empty when it was."""
+    try:
+        read()
+    except _AWAY as error:
+        return " ".join(str(error).split()) or type(error).__name__
+    return ""

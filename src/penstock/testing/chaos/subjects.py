@@ -10,10 +10,12 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from penstock.plan.declare import Declared, Emit, Secret
+from penstock.schema import Schema
 from penstock.settings import Settings
 from penstock.share.jobs import Member, jobs
 from penstock.sink.options import AT_LEAST_ONCE, EXACTLY_ONCE, delivery_of
 from penstock.sink.postgres_server import PostgresServer
+from penstock.sink.spec import SinkSpec
 from penstock.testing.chaos import apps, damage
 from penstock.testing.chaos.apps import Subject
 from penstock.testing.chaos.driver import nobody_runs
@@ -152,7 +154,7 @@ def reader(subject: Subject, seen: Seen) -> tuple[Reader, frozenset[str]]:
     places: list[Place] = []
     for member in members:
         for sink in member.sinks:
-            options = {name: read(value.name) if isinstance(value, Secret) else str(value) for name, value in sink.options.items()}
+            options = {name.lower(): read(value.name) if isinstance(value, Secret) else str(value) for name, value in sink.options.items()}
             place = _place(member, sink.name, options, engine.declared.folder, store.logs[member.name], seen)
             if place is not None:
                 places.append(place)
@@ -177,7 +179,8 @@ def _place(member: Member, sink: str, options: Mapping[str, str], folder: Path, 
         case "postgres" if delivery == EXACTLY_ONCE:
             return PostgresPlace(sink, options, log, seen)
         case "kafka" if delivery in (EXACTLY_ONCE, AT_LEAST_ONCE):
-            return KafkaPlace(options, log, seen, repeats=delivery == AT_LEAST_ONCE)
+            spec = SinkSpec(sink, member.name, options, Schema(()), member.key, member.append_only, False, folder)  # columns are not asked for
+            return KafkaPlace(spec, log, seen, repeats=delivery == AT_LEAST_ONCE)
         case "files" if delivery == EXACTLY_ONCE and options.get("format", "json") == "json":
             return FilesPlace(folder / options["path"], log, seen, append_only=member.append_only)
         case _:
