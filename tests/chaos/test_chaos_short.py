@@ -11,7 +11,7 @@ from penstock.testing.chaos.report import Outcome
 from penstock.testing.chaos.storm import storm
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.postgres]
-FAULTS = ["kill-at", "kill-driver", "kill-jvm", "kill-broker", "kill-postgres", "zombie", "corrupt-checkpoint"]
+FAULTS = ["kill-at", "kill-driver", "kill-broker", "kill-postgres", "zombie", "corrupt-checkpoint"]
 
 
 @pytest.fixture(scope="module")

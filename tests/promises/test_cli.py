@@ -345,7 +345,7 @@ def test_a_new_app_runs_at_once(tmp_path: Path, flags: list[str]) -> None:
 
 
 def test_the_demo_ends_by_itself_with_a_summary_and_can_be_changed(tmp_path: Path) -> None:
-    done = penstock("demo", "--seconds", "12", cwd=tmp_path)
+    done = penstock("demo", "--seconds", "6", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     for view in ("moving_average", "top_pages", "sales_by_country", "sessions", "turnover", "best_products"):

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 DUMP_TO = "PENSTOCK_ARCHIVE_TO"
 ARCHIVE_SECONDS_MAX = 600.0
+_NOBODY = "127.0.0.1:1"
 # The JVM's own log would print thousands of lines about classes that cannot be archived, on stdout.
 _SILENT = "-Xlog:disable"
 # Few cores do better without a collector that works beside them, and with a compiler that spends its time on what is really hot:
@@ -148,6 +150,37 @@ def rehearse(session: SparkSession, folder: Path) -> None:
         .start()
     )
     query.awaitTermination()
+    _ask_for_a_topic(session, folder)
+
+
+def _ask_for_a_topic(session: SparkSession, folder: Path) -> None:
+    """What streams from Kafka need, as far as one gets without a broker: nobody answers, but a third of a second is enough for the classes."""
+    from py4j.java_gateway import JVMView
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    jvm = session._jvm
+    assert isinstance(jvm, JVMView)
+    waits = {"request.timeout.ms": "300", "default.api.timeout.ms": "300"}
+    options = {f"kafka.{name}": value for name, value in ({"bootstrap.servers": _NOBODY} | waits).items()}
+    topic = session.readStream.format("kafka").options(subscribe="nothing", **options).load().writeStream.foreachBatch(_collect)
+    with suppress(PySparkException):
+        topic.option("checkpointLocation", str(folder / "topic")).trigger(availableNow=True).start().awaitTermination()
+    properties = jvm.java.util.Properties()
+    kind = "org.apache.kafka.common.serialization.ByteArray"
+    named = {
+        "bootstrap.servers": _NOBODY,
+        "key.deserializer": f"{kind}Deserializer",
+        "value.deserializer": f"{kind}Deserializer",
+        "group.id": "nobody",
+    }
+    for name, value in (named | waits).items():
+        properties.setProperty(name, value)
+    consumer = jvm.org.apache.kafka.clients.consumer.KafkaConsumer(properties)
+    consumer.assign(jvm.java.util.List.of(jvm.org.apache.kafka.common.TopicPartition("nothing", 0)))
+    with suppress(Py4JError):
+        consumer.poll(jvm.java.time.Duration.ofMillis(300))
+    consumer.close()
 
 
 def _collect(rows: DataFrame, epoch: int) -> None:
