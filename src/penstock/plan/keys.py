@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.plan import scalar, terms
-from penstock.plan.nodes import Aggregate, Alias, Distinct, Filter, Item, Node, Order, Project, Scan
+from penstock.plan.nodes import Aggregate, Alias, Distinct, Filter, Generate, Item, Join, Node, Order, Project, Scan
 
 ALL_COLUMNS = ("*",)
 
@@ -20,7 +20,7 @@ def group_names(node: Aggregate) -> tuple[str, ...]:
     """The output columns that are groups."""
     groups = terms.grouping_expressions(node) if node.grouping is None or terms.is_group_by_all(node) else ()
     named = [(terms.item_name(item), item.text) for item in node.items]
-    return tuple(name for name, text in named if name and any(terms.is_group(text, group) for group in groups))
+    return tuple(name for name, text in named if name and any(_is_group(text, group, node) for group in groups))
 
 
 def result_key(plan: Node) -> tuple[str, ...] | None:
@@ -40,11 +40,19 @@ def result_key(plan: Node) -> tuple[str, ...] | None:
     found: list[str] = []
     for group in terms.grouping_expressions(part):
         exact = [name for name, text in names.items() if scalar.same(text, group)]
-        near = [name for name, text in names.items() if terms.is_group(text, group)]
+        near = [name for name, text in names.items() if _is_group(text, group, part)]
         if not near:
             return None
         found.append((exact or near)[0])
     return tuple(found) if len(set(found)) == len(found) else None
+
+
+def _is_group(text: str, group: str, node: Aggregate) -> bool:
+    """True where an item of the aggregate is the group: `a.b` is the group `b` where a is a relation, and not where it is a struct."""
+    if not terms.is_group(text, group):
+        return False
+    parts = terms.column_parts(text)
+    return len(parts) < 2 or scalar.same(text, group) or relation(node.input, parts[0].lower()) is not None
 
 
 def _passed_names(node: Node, aggregate: Aggregate) -> dict[str, str]:
@@ -61,13 +69,19 @@ def _passed_names(node: Node, aggregate: Aggregate) -> dict[str, str]:
                 star = terms.star(item)
                 if star is not None and star.qualifier in (None, called(input_, True)):
                     passed.update({name: text for name, text in below.items() if name.lower() not in star.left_out})
-                plain = scalar.output_name(item.text)
-                match_ = next((name for name in below if plain and name.lower() == plain.lower()), None)
+                plain = _column(item.text, called(input_, True))
+                match_ = next((name for name in below if name.lower() == plain), None)
                 if match_ is not None:
                     passed[item.name or match_] = below[match_]
             return passed
         case _:
             return {}
+
+
+def _column(text: str, qualifier: str | None) -> str | None:
+    """The column that a text names, in lower case; `a.b` is one only where the relation is called a, else a field of the column a."""
+    *before, name = [part.lower() for part in terms.column_parts(text)] or [""]
+    return name if name and before in ([], [qualifier]) else None
 
 
 def called(node: Node, lower: bool = False) -> str | None:
@@ -76,3 +90,16 @@ def called(node: Node, lower: bool = False) -> str | None:
         node = node.input
     name = node.name if isinstance(node, Alias | Scan) else None
     return name.lower() if name and lower else name
+
+
+def relation(node: Node, name: str) -> Node | None:
+    """What is called `name` (in lower case) in a FROM; None where it is no relation, as a struct is none."""
+    match node:
+        case Scan() | Alias():
+            return node if node.name.lower() == name else None
+        case Filter() | Generate():
+            return relation(node.input, name)
+        case Join():
+            return relation(node.left, name) or relation(node.right, name)
+        case _:
+            return None

@@ -117,6 +117,13 @@ def item_name(item: Item) -> str:
     return item.name or scalar.output_name(item.text) or ""
 
 
+def column_parts(text: str) -> tuple[str, ...]:
+    """The parts of the one column that a text names; none where it is more than a name."""
+    refs = scalar.column_refs(text)
+    alone = len(refs) == 1 and text[refs[0].start : refs[0].end] == text.strip()
+    return refs[0].parts if alone else ()
+
+
 def is_group(text: str, group: str) -> bool:
     """True where an item's text is the group itself."""
     if scalar.same(text, group):

@@ -39,6 +39,10 @@ NEVER = [
     ("paid", "created", "the event time is `at` of `pay`"),
     ("pay", "date_trunc('hour', at)", "the event time is `at` of `pay`"),
     ("pay JOIN cards USING (card)", "opened", "the event time is `at` of `pay`"),
+    ("(SELECT at, struct(created AS at) AS s FROM pay)", "s.at", "the event time is `at` of `pay`"),
+    ("(SELECT s.at FROM (SELECT at, struct(created AS at) AS s FROM pay))", "at", "the event time is `at` of `pay`"),
+    ("(SELECT s.* FROM (SELECT at, struct(created AS at) AS s FROM pay))", "at", "the event time is `at` of `pay`"),
+    ("pay JOIN (SELECT card, opened AS at FROM cards) c USING (card)", "c.at", "the event time is `at` of `pay`"),
 ]
 
 
@@ -61,6 +65,9 @@ CLOSES = [
     ("(SELECT card, at AS t FROM pay)", "t"),
     ("pay AS p(a, b, c)", "c"),
     ("pay JOIN cards USING (card)", "at"),
+    ("pay p JOIN cards c ON p.card = c.card", "P.at"),
+    ("(SELECT p.* FROM pay p JOIN cards c ON p.card = c.card WHERE c.opened IS NOT NULL) q", "q.at"),
+    ("paid", "paid.moment"),
     ("STREAM raw WATERMARK seen DELAY OF INTERVAL 10 SECONDS", "seen"),
 ]
 

@@ -90,6 +90,23 @@ def test_the_key_is_the_groups_where_they_reach_the_result() -> None:
     assert decide(f"SELECT card AS who, total FROM ({BY_CARD}) ORDER BY total LIMIT 2").visible_key == ("who",)
 
 
+BEST = "SELECT card, max_by(struct(id AS card, amount), amount) AS best FROM pay GROUP BY card"
+
+
+def test_a_field_of_a_struct_is_not_the_group_of_its_name() -> None:
+    assert decide(f"SELECT best.card AS id, best.amount FROM ({BEST})").visible_key is None
+    assert decide(f"SELECT q.best.card AS id, best.amount FROM ({BEST}) q").visible_key is None
+    assert decide(f"SELECT best.card AS id, best.amount FROM ({BEST}) best").visible_key == ("id",)
+    assert decide(f"SELECT Q.card AS who, best.card FROM ({BEST}) q WHERE best.amount > 1").visible_key == ("who",)
+    assert decide("SELECT s, s.card AS of, count(*) AS n FROM (SELECT struct(id AS card) AS s, card FROM pay) GROUP BY s, card").visible_key is None
+    assert decide("SELECT v.card AS who FROM v", v=BEST).visible_key == ("who",)
+
+
+def test_a_window_above_an_aggregate_is_not_the_window_that_it_groups_by() -> None:
+    hourly = "SELECT window, max(at) AS last FROM pay GROUP BY window(at, '1 hour')"
+    assert decide(f"SELECT window(last, '1 day') AS day FROM ({hourly})").visible_key is None
+
+
 def test_sort_keys_that_are_not_selected_are_carried_below_the_cut() -> None:
     found = decide("SELECT card FROM pay GROUP BY card ORDER BY sum(amount) DESC, card LIMIT 3")
     assert "sum(amount) AS `__o0`" in sql(found.lower)
