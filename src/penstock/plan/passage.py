@@ -14,13 +14,11 @@ _OPENERS = NOT_COLUMNS - {"null", "true", "false", "end", "asc", "desc"} | {
     "select",
     "on",
     "having",
-    "limit",
-    "offset",
     "using",
     "join",
-    "all",
     "qualify",
 }
+_BEFORE_ALL = ("select", "union", "intersect", "except", "minus")
 
 
 @dataclass(frozen=True)
@@ -91,9 +89,13 @@ class Passage:
         """Whether a keyword at `index` can begin a clause: it does not stand where an operand must (`SELECT offset, limit`)."""
         if index == 0:
             return True
-        before = self.tokens[index - 1]
+        before, earlier = self.tokens[index - 1], self.tokens[index - 2] if index > 1 else None
         if before.kind == "op":
             return before.text in (")", "]", "}", "*", ";") or before.text == "("
+        if earlier is not None and earlier.text == ".":
+            return True  # `t.order` is a column, whatever it is called
+        if before.is_word("all"):  # GROUP BY ALL is complete, UNION ALL is not
+            return earlier is None or not earlier.is_word(*_BEFORE_ALL)
         return not before.is_word(*_OPENERS)
 
     def where(self, index: int) -> Where:

@@ -35,7 +35,7 @@ pivot unpivot tablesample cross outer full inner semi anti natural cluster distr
 # Words that are never a column, wherever they stand in an expression.
 NOT_COLUMNS: frozenset[str] = words(
     """
-and or not null true false is in like ilike rlike regexp between case when then else end as distinct from over partition order by
+and or not null true false is in like ilike rlike regexp between case when then else end as distinct from over by
 asc desc escape where div for placing collate select
 """
 )
@@ -47,6 +47,8 @@ CLAUSES: dict[str, tuple[str, ...]] = {
     "ignore": ("nulls",),
     "respect": ("nulls",),
     "group": ("by",),
+    "order": ("by",),
+    "partition": ("by",),
     "sort": ("by",),
     "distribute": ("by",),
     "cluster": ("by",),

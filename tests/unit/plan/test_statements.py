@@ -100,6 +100,13 @@ def test_options_of_a_view_may_stand_before_its_query_too() -> None:
     assert view.options == {"late": "keep", "store": "false"}
 
 
+@pytest.mark.parametrize("end", ["GROUP BY ALL", "WHERE 3 < offset", "WHERE 3 < partition", "GROUP BY t.order"])
+def test_emit_follows_columns_that_are_called_as_clauses_are(end: str) -> None:
+    view = one(f"CREATE VIEW v AS SELECT max(a) AS b FROM t {end} EMIT ON WINDOW CLOSE").declaration
+    assert isinstance(view, View)
+    assert (view.emit, view.text) == (Emit.ON_CLOSE, f"SELECT max(a) AS b FROM t {end}")
+
+
 def test_emit_may_be_a_name() -> None:
     view = one("CREATE VIEW v AS SELECT emit, a AS emit FROM emit ORDER BY emit").declaration
     assert isinstance(view, View)
