@@ -15,7 +15,7 @@ from penstock.plan.nodes import Aggregate, Distinct, Filter, Item, Node, Project
 from penstock.plan.passage import Passage
 from penstock.plan.reading import NotUnderstood, Reading
 from penstock.plan.scalar import aggregate_calls, substitute
-from penstock.plan.terms import in_sets
+from penstock.plan.terms import in_sets, no_ordinal, unwrapped
 from penstock.plan.window_where import divided
 
 Range = tuple[int, int]
@@ -73,6 +73,8 @@ def block(reading: Reading, clauses: Clauses) -> Node:
     subs: list[Node] = []
     windows = _named_windows(reading, clauses)
     items = tuple(_over(_item(reading, low, high, subs), windows) for low, high in passage.split(*clauses.items))
+    if "group" in clauses.parts:
+        items = tuple(map(no_ordinal, items))
     aggregated = any(name in clauses.parts for name in ("group", "having")) or any(aggregate_calls(item.text) for item in items)
     timed = tumble.only(passage, *clauses.parts["from"]) if aggregated and "from" in clauses.parts else None
     written = _groups(reading, clauses, items, subs)
@@ -149,7 +151,7 @@ def _groups(reading: Reading, clauses: Clauses, items: tuple[Item, ...], subs: l
         return (), f"{passage.tokens[high - 1].text}({in_sets(passage.slice(low, high - 2), partial(_meant, passage, low, high, items))})"
     if sets:
         return (), in_sets(passage.slice(low, high), partial(_meant, passage, low, high, items))
-    return tuple(_meant(passage, begin, end, items, reading.scalar(begin, end, subs)) for begin, end in passage.split(low, high)), None
+    return tuple(_meant(passage, begin, end, items, unwrapped(reading.scalar(begin, end, subs))) for begin, end in passage.split(low, high)), None
 
 
 def _meant(passage: Passage, low: int, high: int, items: tuple[Item, ...], text: str) -> str:

@@ -16,6 +16,7 @@ from penstock.plan.grammar import tokens
 from penstock.plan.nodes import Aggregate, Alias, Distinct, Filter, Generate, Item, Join, Node, Order, Project, Scan, Union
 from penstock.plan.passage import Passage
 from penstock.plan.select import read_expression
+from penstock.plan.terms import no_ordinal
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -99,7 +100,7 @@ class Query:
         """One row per group: the window, the groups, then these aggregates. Without groups, one row in all."""
         place = user_place()
         subs: list[Node] = []
-        split = [split_item(group, place, subs) for group in self.groups]
+        split = [no_ordinal(split_item(group, place, subs)) for group in self.groups]
         given = (*(split_item(item, place, subs) for item in items), *_named(named, place, subs))
         if not given:
             raise PlanFault(".agg() needs at least one aggregate", where=place, hint='e.g. .agg(total="sum(amount)")')

@@ -10,6 +10,7 @@ from penstock.plan import scalar
 from penstock.plan.grammar import Token, matching, tokens
 from penstock.plan.nodes import Aggregate, Item, quoted
 
+_INT_MAX = 2**31 - 1
 _SETS = ("rollup", "cube", "sets")
 _WITH_SETS = re.compile(r"\s+with\s+(rollup|cube)\s*$", re.IGNORECASE)
 
@@ -36,7 +37,7 @@ def conjuncts(text: str) -> list[str]:
 
 def equality(text: str) -> tuple[str, str] | None:
     """The two sides of `a = b`, brackets around it taken off; None where the text is anything else."""
-    text = _unwrapped(text)
+    text = unwrapped(text)
     depth, marks, other = 0, [], False
     for token in tokens(text):
         depth += (token.text in "([") - (token.text in ")]") if token.kind == "op" else 0
@@ -49,12 +50,25 @@ def equality(text: str) -> tuple[str, str] | None:
     return text[: marks[0].start].strip(), text[marks[0].end :].strip()
 
 
-def _unwrapped(text: str) -> str:
+def unwrapped(text: str) -> str:
+    """An expression without the brackets around it; those of a subquery and of a row `(a, b)` are part of it."""
     found = tokens(text)
     while len(found) > 2 and found[0].text == "(" and matching(found, 0) == len(found) - 1:
-        text = text[found[0].end : found[-1].start]
-        found = tokens(text)
+        inner = text[found[0].end : found[-1].start].strip()
+        if len(scalar.split_top(inner)) > 1 or inner.startswith("__sub_"):
+            break
+        text, found = inner, tokens(inner)
     return text.strip()
+
+
+def no_ordinal(item: Item) -> Item:
+    """The item, an integer constant said so that Spark does not take it for a place in the select list when it groups by it."""
+    found = tokens(unwrapped(item.text))
+    written = "".join(token.text for token in found)
+    digits = written.removeprefix("-")
+    if found[-1].kind != "number" or not digits.isdecimal() or int(digits) > _INT_MAX:
+        return item
+    return Item(f"cast({written} AS INT)", item.name or written)
 
 
 def distinct_arguments(call: str) -> list[str]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from penstock.plan.keys import group_names
 from penstock.plan.load import merged
-from penstock.plan.nodes import Aggregate, walk
+from penstock.plan.nodes import Aggregate, Item, walk
 from penstock.plan.select import parse_select
 from penstock.plan.statements import parse
+from penstock.plan.text import sql
 
 PEOPLE = "CREATE STREAM people (name STRING, city STRING, n INT) WITH (connector = 'files', path = 'x', format = 'json');"
 
@@ -50,3 +52,31 @@ def test_ordinals_and_aliases_are_resolved_inside_grouping_sets(written: str, gr
 )
 def test_a_column_of_the_source_goes_before_a_name_of_the_select_list(query: str, meant: tuple[tuple[str, ...], str | None]) -> None:
     assert groups(query) == meant
+
+
+@pytest.mark.parametrize(
+    ("items", "by", "printed"),
+    [
+        ("2024 AS year, name", "1, 2", "cast(2024 AS INT), name"),
+        ("3 AS version, name", "version, name", "cast(3 AS INT), name"),
+        ("-1 AS sign, (3) AS version", "sign, version", "cast(-1 AS INT), cast(3 AS INT)"),
+        ("3 AS version, name", "ROLLUP (version, 2)", "ROLLUP (cast(3 AS INT), name)"),
+        ("99999999999 AS big, 3L AS long, 1.5 AS f", "1, 2, f", "99999999999, 3L, 1.5"),
+    ],
+)
+def test_a_constant_group_is_never_printed_as_an_ordinal(items: str, by: str, printed: str) -> None:
+    assert sql(parse_select(f"SELECT {items}, count(*) AS k FROM people GROUP BY {by}")).endswith(f"GROUP BY {printed}")
+
+
+def test_a_constant_keeps_its_name_and_is_the_group() -> None:
+    plan = parse_select("SELECT 3, name, count(*) AS k FROM people GROUP BY 1, name")
+    assert isinstance(plan, Aggregate)
+    assert plan.items[0] == Item("cast(3 AS INT)", "3")
+    assert group_names(plan) == ("3", "name")
+
+
+@pytest.mark.parametrize(
+    ("by", "meant"), [("(name), ((city))", ("name", "city")), ("(1), (2)", ("name", "city")), ("(name, city)", ("(name, city)",))]
+)
+def test_brackets_around_a_group_mean_nothing(by: str, meant: tuple[str, ...]) -> None:
+    assert groups(f"SELECT name, city, count(*) AS k FROM people GROUP BY {by}") == (meant, None)

@@ -13,6 +13,7 @@ from penstock.errors import PlanFault
 from penstock.plan.check import check
 from penstock.plan.declare import Declared, Emit, Secret, Sink, Stream, Table, View
 from penstock.plan.nodes import Scan, walk
+from penstock.plan.text import sql
 from penstock.schema import Column
 
 
@@ -86,6 +87,12 @@ def test_every_node_knows_the_users_line() -> None:
     assert all(place is not None and place.file == __file__ and place.line == here for place in places)
     assert view.where is not None
     assert view.where.line == here + 1
+
+
+def test_a_constant_group_is_no_ordinal() -> None:
+    _, payments, _ = fraud()
+    node = payments.group_by("2024 AS year", "card").agg(n="count(*)").node
+    assert sql(node).endswith("GROUP BY cast(2024 AS INT), card")
 
 
 def test_a_view_may_be_read_by_another() -> None:
