@@ -12,7 +12,7 @@ from penstock.plan.grammar import tokens
 from penstock.plan.mentions import occurrences
 from penstock.plan.nodes import Aggregate
 from penstock.plan.resolve import Scope
-from penstock.plan.terms import grouping_expressions, is_group_by_all
+from penstock.plan.terms import column_parts, grouping_expressions, is_group_by_all, unwrapped
 
 _CLAUSES = {
     "where": ("WHERE", "move it into HAVING, which is applied to groups"),
@@ -32,21 +32,27 @@ def misplaced_aggregates(view: View, expression: Expression) -> Iterator[Finding
 
 
 def ungrouped_columns(view: View, expression: Expression) -> Iterator[Finding]:
-    """A column of a grouped select list that has no single value in its group."""
+    """A column of a grouped select list that has no single value in its group.
+
+    Two spellings may mean one expression (`at::date`, `CAST(at AS DATE)`), so a column inside an expression is reported only
+    where no group names it.
+    """
     node = expression.node
     if expression.role != "select" or not isinstance(node, Aggregate) or is_group_by_all(node) or tokens(expression.text)[-1].text == "*":
         return
     inputs = Scope(expression.scope.relations, outer=None)
-    groups = [_bare(group, inputs) for group in _groups(node, inputs)]
+    if any(relation.open for relation in inputs.relations):
+        return
+    groups = [unwrapped(_bare(group, inputs)) for group in _groups(node, inputs)]
     plain = _bare(expression.text, inputs)
-    if any(_letters(plain) == _letters(group) for group in groups):
-        return  # the same words in another order, e.g. `1 + a` grouped as `a + 1`
+    bare = len(column_parts(unwrapped(plain))) == 1
+    named = {ref.parts[0].lower() for group in groups for ref in reread.column_refs(group)}
     covered = [(call.start, call.end) for call in reread.aggregate_calls(plain)]
     covered += [span for group in groups for span in occurrences(plain, group)]
     for ref in reread.column_refs(plain):
-        own = any(relation.open or relation.find(ref.parts[0]) for relation in inputs.relations)
+        own = any(relation.find(ref.parts[0]) for relation in inputs.relations)
         inside = any(start < ref.end and ref.start < end for start, end in covered)
-        if not inside and own and not any(relation.open for relation in inputs.relations):
+        if own and not inside and (bare or ref.parts[0].lower() not in named):
             yield _ungrouped(view, expression, ref)
             return
 
@@ -61,14 +67,12 @@ def _ungrouped(view: View, expression: Expression, ref: scalar.ColumnRef) -> Fin
 
 
 def _groups(node: Aggregate, inputs: Scope) -> list[str]:
-    """The group expressions, with places (`GROUP BY 1`) and names of the select list put as what they stand for."""
+    """The group expressions, with names of the select list put as what they stand for."""
     named = {item.name.lower(): item.text for item in node.items if item.name is not None}
     found: list[str] = []
     for group in grouping_expressions(node):
         name = scalar.output_name(group)
-        if group.isdigit() and 0 < int(group) <= len(node.items):
-            found.append(node.items[int(group) - 1].text)
-        elif name is not None and name.lower() in named and inputs.column(name) is None:
+        if name is not None and name.lower() in named and inputs.column(name) is None:
             found += [group, named[name.lower()]]
         else:
             found.append(group)
@@ -84,7 +88,3 @@ def _bare(text: str, inputs: Scope) -> str:
             first, dot = tokens(text[ref.start : ref.end])[:2]
             changes.append((ref.start + first.start, ref.start + dot.end, ""))
     return scalar.substitute(text, changes)
-
-
-def _letters(text: str) -> list[str]:
-    return sorted(token.value.lower() for token in tokens(text))
