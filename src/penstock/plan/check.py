@@ -30,7 +30,7 @@ from penstock.plan.check_types import (
     wrong_windows,
 )
 from penstock.plan.check_watermarks import watermark_findings
-from penstock.plan.declare import Declaration, Declared, Options, Sink, Stream, Table, View
+from penstock.plan.declare import RESERVED_HINT, Declaration, Declared, Options, Sink, Stream, Table, View, is_reserved
 from penstock.plan.findings import ERROR, Finding, Spot, from_error, placed
 from penstock.plan.forbid import forbid
 from penstock.plan.grammar import validate_select
@@ -42,7 +42,6 @@ from penstock.plan.resolve import closest
 from penstock.plan.text import sql
 
 SinkCheck: TypeAlias = Callable[[str, Options], object]
-_RESERVED_ENDINGS = ("__late", "__dead", "__kept")
 _EXPRESSION_CHECKS = (
     unknown_columns,
     unknown_functions,
@@ -94,9 +93,8 @@ def _reserved(name: str, entry: Declaration) -> Iterator[Finding]:
     if name.startswith(".") or any(mark in "/\\:\0\n" for mark in name):
         hint = "a name becomes a folder: letters, digits, `_`, `-` and spaces are safe"
         yield Finding(ERROR, "NameFault", f"`{name}` cannot be a name", entry.where, hint=hint)
-    if name.startswith("__") or name.lower().endswith(_RESERVED_ENDINGS):
-        hint = f"names that begin with __ or end with {', '.join(_RESERVED_ENDINGS)} belong to Penstock"
-        yield Finding(ERROR, "NameFault", f"`{name}` is a reserved name", entry.where, hint=hint)
+    if is_reserved(name):
+        yield Finding(ERROR, "NameFault", f"`{name}` is a reserved name", entry.where, hint=RESERVED_HINT)
 
 
 def _view(view: View, declared: Declared, names: Names) -> Iterator[Finding]:

@@ -29,6 +29,13 @@ class Secret:
 
 
 Options: TypeAlias = Mapping[str, "str | Secret"]
+RESERVED_ENDINGS = ("__late", "__dead", "__kept")
+RESERVED_HINT = f"names that begin with __ or end with {', '.join(RESERVED_ENDINGS)} belong to Penstock"
+
+
+def is_reserved(name: str) -> bool:
+    """Whether a name is one of those that Penstock gives itself."""
+    return name.startswith("__") or name.lower().endswith(RESERVED_ENDINGS)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from penstock.errors import ForbiddenFault, SyntaxFault, UserError, Where
-from penstock.plan.declare import Declaration, Emit, Secret, Sink, Stream, Table, View
+from penstock.plan.declare import RESERVED_HINT, Declaration, Emit, Secret, Sink, Stream, Table, View, is_reserved
 from penstock.plan.definition import Columns, read_columns, read_options
 from penstock.plan.nodes import Node
 from penstock.plan.passage import Passage
@@ -170,10 +170,8 @@ def _name(passage: Passage, at: int, high: int, after: str) -> str:
     if passage.is_op(at + 1, high, "."):
         raise passage.fault("names of streams, tables, views and sinks have one part", at, at + 3, "an app has no schemas; write the name alone")
     name = passage.tokens[at].value
-    if name.startswith("__") or "__late" in name.lower():
-        raise passage.fault(
-            f"the name `{name}` is kept for Penstock's own use", at, at + 1, "names may not begin with two underscores or end in __late"
-        )
+    if is_reserved(name):
+        raise passage.fault(f"`{name}` is a reserved name", at, at + 1, RESERVED_HINT)
     return name
 
 

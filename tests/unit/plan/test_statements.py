@@ -141,6 +141,11 @@ def test_semicolons_in_strings_names_and_comments_end_nothing() -> None:
     assert len(statements) == 1
 
 
+@pytest.mark.parametrize("name", ["orders__latest", "stg_shop__late_orders", "late", "a__kept_b"])
+def test_a_name_is_reserved_by_its_ending_alone(name: str) -> None:
+    assert one(f"CREATE VIEW {name} AS SELECT 1").declaration.name == name
+
+
 def test_a_file_of_comments_is_empty() -> None:
     assert parse("-- nothing\n/* at all */ ;", "SQL") == []
 
@@ -176,7 +181,9 @@ def test_parse_statements_gives_declarations_only() -> None:
         ("CREATE STREAM s (a INT WITH (b = 1)", 1, "bracket", "bracket"),
         ("CREATE STREAM x.s (a INT) WITH (b = 1)", 1, "one part", "alone"),
         ("CREATE STREAM (a INT) WITH (b = 1)", 1, "name", None),
-        ("CREATE STREAM __s (a INT) WITH (b = 1)", 1, "Penstock", None),
+        ("CREATE STREAM __s (a INT) WITH (b = 1)", 1, "reserved", "Penstock"),
+        ("CREATE VIEW late_orders__LATE AS SELECT 1", 1, "reserved", "__late"),
+        ("CREATE VIEW orders__dead AS SELECT 1", 1, "reserved", "__dead"),
         ("CREATE MATERIALIZED TABLE s", 1, "VIEW", "MATERIALIZED VIEW"),
         ("CREATE VIEW v SELECT 1", 1, "query", "AS SELECT"),
         ("CREATE VIEW v AS\nSELECT a FROM t\nEMIT SOMETIMES", 3, "SOMETIMES", "EMIT CHANGES"),
