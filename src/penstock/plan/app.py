@@ -9,7 +9,7 @@ from penstock.plan.definition import parse_columns
 from penstock.plan.fluent import Query, finished, scan, user_place
 from penstock.plan.nodes import Node, Scan
 from penstock.plan.select import parse_select
-from penstock.plan.statements import parse_statements
+from penstock.plan.statements import Create, parse_creates
 from penstock.schema import Schema
 
 
@@ -18,11 +18,15 @@ class App:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._declarations: list[Declaration] = []
+        self._creates: list[Create] = []
 
     def declarations(self) -> list[Declaration]:
         """What was declared so far."""
-        return list(self._declarations)
+        return [create.declaration for create in self._creates]
+
+    def creates(self) -> list[Create]:
+        """The same with OR REPLACE and IF NOT EXISTS, where `sql` was given them."""
+        return list(self._creates)
 
     def stream(
         self, name: str, source: Connector, columns: str, *, event_time: str | None = None, lateness: str | None = None, **options: Value
@@ -34,14 +38,14 @@ class App:
                 f"`{name}` has a lateness but no event time", where=place, hint='add event_time="at", the column that tells when a row happened'
             )
         schema = _columns(columns, place)
-        self._declarations.append(Stream(name, schema, _options(source, options, place), event_time, lateness, where=place))
+        self._declare(Stream(name, schema, _options(source, options, place), event_time, lateness, where=place))
         return scan(name, event_time, place)
 
     def table(self, name: str, source: Connector, columns: str = "", **options: Value) -> Query:
         """Reference data to join with; without columns, as the file or the database says."""
         place = user_place()
         schema = _columns(columns, place) if columns.strip() else Schema(())
-        self._declarations.append(Table(name, schema, _options(source, options, place), where=place))
+        self._declare(Table(name, schema, _options(source, options, place), where=place))
         return scan(name, None, place)
 
     def view(self, name: str, query: Query | str, *, emit: str = "changes", **options: Value) -> Query:
@@ -51,7 +55,7 @@ class App:
             raise OptionFault(f"there is no emit `{emit}`", where=place, hint="one of " + ", ".join(f'"{kind.value}"' for kind in Emit))
         text = query if isinstance(query, str) else ""
         node = _parsed(query, place) if isinstance(query, str) else _finished(query, place)
-        self._declarations.append(View(name, node, Emit(emit), option_texts(options), text=text, where=place))
+        self._declare(View(name, node, Emit(emit), option_texts(options), text=text, where=place))
         return scan(name, None if isinstance(query, str) else query.time, place)
 
     def sink(self, name: str, view: Query | str, target: Connector, *, delivery: str | None = None, **options: Value) -> None:
@@ -60,7 +64,7 @@ class App:
         if isinstance(view, Query) and not isinstance(view.node, Scan):
             raise PlanFault("a sink delivers a view, not a query", where=place, hint="name it first: totals = app.view('totals', query)")
         read = view if isinstance(view, str) else view.node.name if isinstance(view.node, Scan) else ""
-        self._declarations.append(Sink(name, read, _options(target, {**options, "delivery": delivery}, place), where=place))
+        self._declare(Sink(name, read, _options(target, {**options, "delivery": delivery}, place), where=place))
 
     def query(self, text: str) -> Query:
         """The SELECT in `text` as a value."""
@@ -69,12 +73,17 @@ class App:
     def sql(self, text: str) -> None:
         """Declarations in SQL: CREATE ... statements, each ended by a semicolon."""
         place = user_place()
-        self._declarations += parse_statements(text, place.file, place.line)
+        self._creates += parse_creates(text, place.file, place.line)
 
     def read(self, name: str) -> Query:
         """The rows of a stream, table or view that is declared elsewhere, e.g. in a .sql file of the app."""
-        declared = next((entry for entry in self._declarations if entry.name.lower() == name.lower()), None)
+        named = [create for create in self._creates if create.declaration.name.lower() == name.lower()]
+        standing = [create for create in named if not create.if_not_exists][-1:] or named[:1]
+        declared = standing[0].declaration if standing else None
         return scan(name, declared.event_time if isinstance(declared, Stream) else None, user_place())
+
+    def _declare(self, declaration: Declaration) -> None:
+        self._creates.append(Create(declaration))
 
 
 def _columns(text: str, place: Where) -> Schema:

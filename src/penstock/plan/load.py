@@ -13,7 +13,7 @@ from penstock.plan.aliases import columns_first
 from penstock.plan.declare import Declaration, Declared, Sink, Stream, Table, View
 from penstock.plan.names import Names, schemas
 from penstock.plan.nodes import Node, Opaque, Scan, rebuild
-from penstock.plan.python_file import declarations_of
+from penstock.plan.python_file import creates_of
 from penstock.plan.statements import Create, Drop, Statement, parse
 
 _SUFFIXES = (".sql", ".py")
@@ -57,7 +57,7 @@ def _read(file: Path, folder: Path, alone: bool, seen: set[int]) -> Iterable[Sta
     except (OSError, UnicodeDecodeError) as error:
         raise AppFault(f"{shown} cannot be read: {error}", hint="files of an app are UTF-8") from None
     if file.suffix == ".py":
-        return [Create(declaration) for declaration in declarations_of(file, text, folder, alone, seen)]
+        return creates_of(file, text, folder, alone, seen)
     return parse(text, shown)
 
 

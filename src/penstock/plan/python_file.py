@@ -11,16 +11,16 @@ from types import ModuleType
 from typing import Protocol, cast
 
 from penstock.errors import AppFault, PenstockError, Where
-from penstock.plan.declare import Declaration
+from penstock.plan.statements import Create
 
 
 class Declares(Protocol):
     """What an App is to the loader."""
 
-    def declarations(self) -> Iterable[Declaration]: ...
+    def creates(self) -> Iterable[Create]: ...
 
 
-def declarations_of(file: Path, text: str, folder: Path, alone: bool, seen: set[int]) -> list[Declaration]:
+def creates_of(file: Path, text: str, folder: Path, alone: bool, seen: set[int]) -> list[Create]:
     """What the file's App declares. A file beside others may hold none: then it is a module for them.
 
     `seen` holds the Apps already read, since one file may import the App of another.
@@ -31,16 +31,16 @@ def declarations_of(file: Path, text: str, folder: Path, alone: bool, seen: set[
         raise AppFault(f"{file.name} holds {len(apps)} apps", where=Where(str(file), 1), hint="keep one App to a file")
     if not apps and alone:
         raise AppFault(f"{file.name} holds no app", where=Where(str(file), 1), hint='make one: app = penstock.App("name")')
-    declared: list[Declaration] = []
+    declared: list[Create] = []
     for key, app in apps.items():
         if key not in seen:
             seen.add(key)
-            declared.extend(cast(Declares, app).declarations())
+            declared.extend(cast(Declares, app).creates())
     return declared
 
 
 def _is_app(value: object) -> bool:
-    return not isinstance(value, type | ModuleType) and callable(getattr(value, "declarations", None))
+    return not isinstance(value, type | ModuleType) and callable(getattr(value, "creates", None))
 
 
 def _run(file: Path, text: str, folder: Path) -> ModuleType:

@@ -75,9 +75,9 @@ def parse(text: str, file: str, first_line: int = 1) -> list[Statement]:
     return [_statement(passage, low, high) for low, high in _split(passage)]
 
 
-def parse_statements(text: str, file: str, first_line: int = 1) -> list[Declaration]:
-    """The declarations of a text that holds nothing else."""
-    declarations: list[Declaration] = []
+def parse_creates(text: str, file: str, first_line: int = 1) -> list[Create]:
+    """The CREATE statements of a text that holds nothing else."""
+    creates: list[Create] = []
     for statement in parse(text, file, first_line):
         if not isinstance(statement, Create):
             raise SyntaxFault(
@@ -85,8 +85,8 @@ def parse_statements(text: str, file: str, first_line: int = 1) -> list[Declarat
                 where=statement.where,
                 hint="SELECT, SUBSCRIBE and DROP belong into the shell or a file of their own",
             )
-        declarations.append(statement.declaration)
-    return declarations
+        creates.append(statement)
+    return creates
 
 
 def _split(passage: Passage) -> list[tuple[int, int]]:

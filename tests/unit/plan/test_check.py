@@ -16,7 +16,7 @@ from penstock.plan.declare import Declaration, Declared, Emit, Options, Sink, St
 from penstock.plan.definition import parse_columns
 from penstock.plan.load import load
 from penstock.plan.select import parse_select
-from penstock.plan.statements import parse_statements
+from penstock.plan.statements import parse_creates
 from penstock.schema import Column, Schema
 
 PAYMENTS = Stream(
@@ -387,8 +387,8 @@ def test_a_sink_delivers_a_view_and_its_options_are_checked() -> None:
     ],
 )
 def test_the_place_is_a_line_of_the_file_wherever_the_query_begins(sql: str) -> None:
-    (statement,) = parse_statements(sql, "views.sql")
-    (finding,) = [finding for finding in found(statement) if finding.severity == "error"]
+    (create,) = parse_creates(sql, "views.sql")
+    (finding,) = [finding for finding in found(create.declaration) if finding.severity == "error"]
     assert finding.where == Where("views.sql", 5 if "WITH" in sql or sql.startswith("\n\n") else 4, 3)
     assert pointed(finding) == "amuont"
 

@@ -9,16 +9,16 @@ import pytest
 import penstock as ps
 from penstock.plan.check import Finding, check
 from penstock.plan.declare import Declared, Stream
-from penstock.plan.statements import parse_statements
+from penstock.plan.statements import parse_creates
 from penstock.schema import Column
 
 WITH = "WITH (connector = 'files', path = 'in', format = 'json')"
 
 
 def declared(columns: str) -> Stream:
-    (stream,) = parse_statements(f"CREATE STREAM e ({columns}) {WITH}", "app.sql")
-    assert isinstance(stream, Stream)
-    return stream
+    (create,) = parse_creates(f"CREATE STREAM e ({columns}) {WITH}", "app.sql")
+    assert isinstance(create.declaration, Stream)
+    return create.declaration
 
 
 def findings(columns: str) -> list[Finding]:
@@ -65,8 +65,8 @@ def test_what_cannot_be_computed_is_told(columns: str, says: str) -> None:
 
 
 def test_a_table_has_no_computed_columns() -> None:
-    (table,) = parse_statements(f"CREATE TABLE t (a INT, b INT AS (a)) {WITH}", "app.sql")
-    (found,) = check(Declared("app", Path("."), {"t": table}), lambda *_: None, lambda *_: None)
+    (create,) = parse_creates(f"CREATE TABLE t (a INT, b INT AS (a)) {WITH}", "app.sql")
+    (found,) = check(Declared("app", Path("."), {"t": create.declaration}), lambda *_: None, lambda *_: None)
     assert "only a stream" in found.message
 
 

@@ -114,6 +114,13 @@ def test_sql_declares_into_the_same_app() -> None:
     assert big.where.file == __file__
 
 
+def test_a_stream_that_sql_replaced_is_read_as_it_now_is() -> None:
+    app = ps.App("shop")
+    for head, time in (("STREAM", "a"), ("OR REPLACE STREAM", "b"), ("STREAM IF NOT EXISTS", "c")):
+        app.sql(f"CREATE {head} s ({time} TIMESTAMP, WATERMARK FOR {time} AS {time} - INTERVAL 1 SECOND) WITH (connector = 'files', path = 'in')")
+    assert app.read("S").time == "b"
+
+
 def test_generator_columns_are_options() -> None:
     made = ps.Generator(seed=7, rows_per_second=10, columns={"amount": "rand() * 100"})
     assert made.options == {"connector": "generator", "seed": "7", "rows_per_second": "10", "amount": "rand() * 100"}

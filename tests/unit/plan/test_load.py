@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -14,13 +15,14 @@ from penstock.plan.nodes import Opaque, names_read
 STREAM = "CREATE STREAM Payments (a INT) WITH (connector = 'files');"
 PYTHON = """
 from penstock.plan.declare import Table
+from penstock.plan.statements import Create
 from penstock.schema import Schema
 
 class App:
     def __init__(self, *names):
         self.names = names
-    def declarations(self):
-        return [Table(name, Schema(()), {"connector": "files"}) for name in self.names]
+    def creates(self):
+        return [Create(Table(name, Schema(()), {"connector": "files"})) for name in self.names]
 
 app = App("cards")
 """
@@ -125,6 +127,17 @@ def test_a_python_file_holds_one_app(tmp_path: Path) -> None:
         load(write(tmp_path, two_dot_py=PYTHON + "other = App()") / "two.py")
     with pytest.raises(AppFault, match="no app"):
         load(write(tmp_path, none_dot_py="x = 1") / "none.py")
+
+
+def test_flags_of_sql_in_python_count(tmp_path: Path) -> None:
+    text = """
+        import penstock as ps
+        app = ps.App("shop")
+        app.sql("CREATE OR REPLACE STREAM payments (b INT) WITH (connector = 'socket')")
+        app.sql("CREATE STREAM IF NOT EXISTS payments (c INT) WITH (connector = 'socket')")
+    """
+    declared = load(write(tmp_path, a_dot_sql=STREAM, b_dot_py=dedent(text)))
+    assert declared.streams["payments"].schema.names == ("b",)
 
 
 def test_python_files_see_the_folder_and_an_edit_is_seen_at_once(tmp_path: Path) -> None:

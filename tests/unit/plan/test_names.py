@@ -12,7 +12,7 @@ from penstock.plan.definition import parse_columns
 from penstock.plan.names import columns_of
 from penstock.plan.select import parse_select
 from penstock.plan.spread import lateral_view
-from penstock.plan.statements import parse_statements
+from penstock.plan.statements import parse_creates
 from penstock.plan.types import comparable, type_fault
 from penstock.schema import Schema
 
@@ -133,9 +133,9 @@ def test_lengths_of_texts_and_fractions_of_seconds_are_what_spark_has_anyway(wri
     ],
 )
 def test_sql_and_python_read_columns_alike(columns: str) -> None:
-    (stream,) = parse_statements(f"CREATE STREAM s ({columns}) WITH (connector = 'files', path = 'in')", "app.sql")
-    assert isinstance(stream, Stream)
-    assert parse_columns(columns) == stream.schema
+    (create,) = parse_creates(f"CREATE STREAM s ({columns}) WITH (connector = 'files', path = 'in')", "app.sql")
+    assert isinstance(create.declaration, Stream)
+    assert parse_columns(columns) == create.declaration.schema
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from penstock.errors import NameFault, SyntaxFault, UserError, Where
 from penstock.plan.declare import Emit, Secret, Sink, Stream, Table, View
 from penstock.plan.nodes import Item, Project, Scan
 from penstock.plan.select import parse_select
-from penstock.plan.statements import Create, Drop, Select, Subscribe, parse, parse_statements
+from penstock.plan.statements import Create, Drop, Select, Subscribe, parse, parse_creates
 from penstock.schema import Column, Schema
 
 PAYMENTS = """
@@ -150,10 +150,10 @@ def test_a_file_of_comments_is_empty() -> None:
     assert parse("-- nothing\n/* at all */ ;", "SQL") == []
 
 
-def test_parse_statements_gives_declarations_only() -> None:
-    assert [entry.name for entry in parse_statements(PAYMENTS, "app.py", 7)] == ["Payments"]
+def test_parse_creates_takes_nothing_else() -> None:
+    assert [entry.declaration.name for entry in parse_creates(PAYMENTS, "app.py", 7)] == ["Payments"]
     with pytest.raises(SyntaxFault):
-        parse_statements("SELECT 1", "app.py", 7)
+        parse_creates("SELECT 1", "app.py", 7)
 
 
 @pytest.mark.parametrize(
