@@ -1,6 +1,6 @@
 -- view: group_all_having
 -- uses: bids
--- cut: yes
+-- cut: no
 -- run: make golden
 -- says: GROUP BY ALL ends where HAVING begins.
 CREATE MATERIALIZED VIEW group_all_having AS
