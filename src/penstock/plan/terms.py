@@ -169,13 +169,21 @@ def star(item: Item) -> Star | None:
 
 
 _GENERATORS = frozenset(
-    ("explode", "explode_outer", "posexplode", "posexplode_outer", "inline", "inline_outer", "stack", "json_tuple", "variant_explode")
+    """
+explode explode_outer posexplode posexplode_outer inline inline_outer stack json_tuple variant_explode variant_explode_outer
+""".split()
 )
 
 
 def gives_many_rows(text: str) -> bool:
     """True where an item makes several rows of one."""
     return any(call.name.lower() in _GENERATORS for call in scalar.calls(text))
+
+
+def is_generator(text: str) -> bool:
+    """True where the whole text is the call of a function that makes several rows of one."""
+    outermost = next(iter(scalar.calls(text)), None)
+    return outermost is not None and outermost.name in _GENERATORS and (outermost.start, outermost.end) == (0, len(text))
 
 
 def has_clause(text: str, call: scalar.Call) -> bool:

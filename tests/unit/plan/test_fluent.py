@@ -12,7 +12,7 @@ import penstock as ps
 from penstock.errors import PlanFault
 from penstock.plan.check import check
 from penstock.plan.declare import Declared, Emit, Secret, Sink, Stream, Table, View
-from penstock.plan.nodes import Scan, walk
+from penstock.plan.nodes import Generate, Scan, walk
 from penstock.plan.text import sql
 from penstock.schema import Column
 
@@ -74,6 +74,22 @@ def test_a_select_cannot_be_exploded() -> None:
     _, payments, _ = fraud()
     with pytest.raises(PlanFault, match="exploded"):
         payments.explode("(SELECT collect_list(card) FROM cards)", "card")
+
+
+@pytest.mark.parametrize(
+    ("array", "names", "text"),
+    [
+        ("split(line, ' ')", ("word",), "LATERAL VIEW explode(split(line, ' ')) AS word"),
+        ("posexplode(tags)", ("at", "tag"), "LATERAL VIEW posexplode(tags) AS at, tag"),
+        ("inline(a) || inline(b)", ("x",), "LATERAL VIEW explode(inline(a) || inline(b)) AS x"),
+        ("tags", ("a tag", "end"), "LATERAL VIEW explode(tags) AS `a tag`, `end`"),
+    ],
+)
+def test_what_is_no_generator_is_exploded_under_names_that_sql_can_read(array: str, names: tuple[str, ...], text: str) -> None:
+    _, payments, _ = fraud()
+    node = payments.explode(array, *names).node
+    assert isinstance(node, Generate)
+    assert node.text == text
 
 
 def test_every_node_knows_the_users_line() -> None:
