@@ -53,7 +53,7 @@ def split_distinct(node: Node, names: Names) -> Node:
         return node
     if any((window := scalar.window_call(group)) is not None and window.kind == "session" for group in node.groups):
         return node  # a finer grouping would make other sessions
-    if any(call.distinct and terms.has_clause(text, call) for text in texts for call in scalar.aggregate_calls(text)):
+    if not all(_can_be_lifted(text, call) for text in texts for call in scalar.aggregate_calls(text) if call.distinct):
         return node
     sums = {text[call.start : call.end]: call for text in texts for call in scalar.aggregate_calls(text) if call.name == "sum" and not call.distinct}
     types = {text: decimal_of_sum(call, names.items_scope(node).look) for text, call in sums.items()}
@@ -86,6 +86,14 @@ def carry_sort_keys(node: Node, names: Names) -> Node:
 
 def _will_be_split(node: Aggregate, names: Names) -> bool:
     return any(rule(node, names) is not node for rule in RULES)
+
+
+def _can_be_lifted(text: str, call: scalar.Call) -> bool:
+    """Whether a DISTINCT call can be asked of its arguments' groups: they are expressions, one at least not constant, and no clause follows."""
+    arguments = terms.distinct_arguments(text[call.start : call.end])
+    if terms.has_clause(text, call) or any(terms.holds_star(argument) for argument in arguments):
+        return False
+    return not all(map(terms.is_constant, arguments))
 
 
 def _all_named(node: Aggregate) -> bool:
@@ -150,7 +158,7 @@ class _Split:
         return scalar.substitute(text, spans)
 
     def _call(self, text: str, call: scalar.Call) -> str:
-        if call.distinct:
+        if call.distinct and self._distinct:
             return self._distinct_call(text, call)
         if text not in self._calls:
             self._calls.append(text)
@@ -163,9 +171,10 @@ class _Split:
         return f"coalesce({combined}, 0)" if call.name.lower() in ("count", "count_if") else combined
 
     def _distinct_call(self, text: str, call: scalar.Call) -> str:
-        names = []
-        for argument in terms.distinct_arguments(text):
-            if argument not in self.arguments:
-                self.arguments.append(argument)
-            names.append(f"__d{self.arguments.index(argument)}")
-        return f"{call.name}(DISTINCT {', '.join(names)})"
+        lifted = (argument if terms.is_constant(argument) else self._argument(argument) for argument in terms.distinct_arguments(text))
+        return f"{call.name}(DISTINCT {', '.join(lifted)})"
+
+    def _argument(self, text: str) -> str:
+        if text not in self.arguments:
+            self.arguments.append(text)
+        return f"__d{self.arguments.index(text)}"

@@ -79,6 +79,17 @@ def distinct_arguments(call: str) -> list[str]:
     return list(scalar.split_top(call[found[opening + 1].end : found[closing].start], ","))
 
 
+def is_constant(text: str) -> bool:
+    """True where an expression names no column: Spark wants the separator of listagg() and the like to be so, and to stay so."""
+    return not scalar.column_refs(text) and not holds_star(text)
+
+
+def holds_star(text: str) -> bool:
+    """True where a `*` in the text stands for columns, as in `struct(*)`, and does not multiply."""
+    found = tokens(text)
+    return any(token.text == "*" and (not at or found[at - 1].text in ("(", ",", ".")) for at, token in enumerate(found))
+
+
 def is_group_by_all(node: Aggregate) -> bool:
     return node.grouping is not None and node.grouping.strip().lower() == "all"
 

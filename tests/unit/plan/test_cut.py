@@ -351,3 +351,32 @@ def test_a_sum_of_sums_is_of_the_type_of_the_sum(item: str, above: str | None) -
     found = decide(f"SELECT card, {item}, count(DISTINCT id) AS n FROM pay GROUP BY card")
     assert found.strategy is (Strategy.RECOMPUTE if above is None else Strategy.KEPT)
     assert above is None or (found.upper is not None and above in sql(found.upper))
+
+
+@pytest.mark.parametrize(
+    ("item", "below", "above"),
+    [
+        ("listagg(DISTINCT id, ',')", "id AS `__d0`", "listagg(DISTINCT __d0, ',')"),
+        ("approx_percentile(DISTINCT length(id), 0.5)", "length(id) AS `__d0`", "approx_percentile(DISTINCT __d0, 0.5)"),
+        ("count(DISTINCT amount * 2, 2 * 3)", "amount * 2 AS `__d0`", "count(DISTINCT __d0, 2 * 3)"),
+    ],
+)
+def test_constant_arguments_of_distinct_stay_constant(item: str, below: str, above: str) -> None:
+    found = decide(f"SELECT card, {item} AS d FROM pay GROUP BY card")
+    assert found.upper is not None
+    assert below in sql(found.lower)
+    assert "__d1" not in sql(found.lower)
+    assert above in sql(found.upper)
+
+
+@pytest.mark.parametrize("item", ["count(DISTINCT *)", "count(DISTINCT pay.*)", "count(DISTINCT struct(id, *))", "count(DISTINCT 1)"])
+def test_distinct_without_expressions_is_read_again(item: str) -> None:
+    assert decide(f"SELECT card, {item} AS d FROM pay GROUP BY card").strategy is Strategy.RECOMPUTE
+
+
+def test_a_rank_by_a_distinct_count_keeps_the_count_below_it() -> None:
+    found = decide("SELECT card, rank() OVER (ORDER BY count(DISTINCT id)) AS r FROM pay GROUP BY card")
+    assert found.upper is not None
+    assert "id AS `__d0`" in sql(found.lower)
+    assert "GROUP BY card, id" in sql(found.lower)
+    assert "count(DISTINCT __d0) AS `__a0`" in sql(found.upper)
