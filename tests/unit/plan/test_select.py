@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from penstock.errors import PlanFault, SyntaxFault, UserError, Where
@@ -127,6 +129,13 @@ def test_a_select_is_this_plan(text: str, plan: Node) -> None:
 def test_a_plan_printed_and_read_again_is_stable(text: str) -> None:
     once = sql(parse_select(text))
     assert sql(parse_select(once)) == once
+
+
+def test_a_clause_may_follow_group_by_all() -> None:
+    every = "SELECT k, count(*) AS n FROM t GROUP BY ALL"
+    plan = Aggregate(T, (), (Item("k"), Item("count(*)", "n")), grouping="ALL")
+    assert parse_select(f"{every} HAVING n > 1 LIMIT 3") == Order(replace(plan, having="n > 1"), limit="3")
+    assert parse_select(f"{every} UNION ALL {every}") == Union((plan, plan))
 
 
 def test_two_references_to_a_with_entry_are_equal_plans() -> None:
