@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 
-from penstock.plan import tumble
 from penstock.plan.aliases import stand_ins
 from penstock.plan.columns import is_keyword, not_expression
 from penstock.plan.from_clause import from_clause
@@ -16,6 +15,7 @@ from penstock.plan.passage import Passage
 from penstock.plan.reading import NotUnderstood, Reading
 from penstock.plan.scalar import aggregate_calls, substitute
 from penstock.plan.terms import in_sets, no_ordinal, unwrapped
+from penstock.plan.window_from import groups_of_all, only, require_own_session
 from penstock.plan.window_where import divided
 
 Range = tuple[int, int]
@@ -76,11 +76,15 @@ def block(reading: Reading, clauses: Clauses) -> Node:
     if "group" in clauses.parts:
         items = tuple(map(no_ordinal, items))
     aggregated = any(name in clauses.parts for name in ("group", "having")) or any(aggregate_calls(item.text) for item in items)
-    timed = tumble.only(passage, *clauses.parts["from"]) if aggregated and "from" in clauses.parts else None
+    timed = only(passage, *clauses.parts["from"]) if aggregated and "from" in clauses.parts else None
     written = _groups(reading, clauses, items, subs)
     groups, grouping = stand_ins(*written, items, is_column=lambda name: None)
+    if timed is not None and (grouping or "").lower() == "all" and timed.grouped(groups_of_all(items)):
+        groups, grouping = groups_of_all(items), None
     if timed is not None and (grouping is not None or not timed.grouped(groups)):
         timed = None
+    if timed is not None:
+        require_own_session(passage, timed, groups)
     parts = divided(passage, clauses.parts["where"], timed, groups) if timed is not None and "where" in clauses.parts else ([], [])
     if parts is None:
         timed = None

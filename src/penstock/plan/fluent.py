@@ -13,11 +13,10 @@ from pathlib import Path
 
 from penstock.errors import PlanFault, SyntaxFault, Where
 from penstock.plan.grammar import tokens
-from penstock.plan.nodes import Aggregate, Alias, Distinct, Filter, Generate, Item, Join, Node, Order, Project, Scan, Union, quoted
+from penstock.plan.nodes import Aggregate, Alias, Distinct, Filter, Generate, Item, Join, Node, Order, Project, Scan, Union
 from penstock.plan.passage import Passage
 from penstock.plan.select import read_expression
-from penstock.plan.terms import is_generator, no_ordinal
-from penstock.plan.words import NOT_COLUMNS
+from penstock.plan.terms import is_generator, no_ordinal, written
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -159,8 +158,8 @@ class Query:
         if any(token.is_word("select") for token in tokens(given)):
             raise PlanFault("a SELECT cannot be exploded in its place", where=place, hint="join it, or select it under a name and explode that")
         call = given if is_generator(given) else f"explode({given})"
-        words = ["LATERAL VIEW", *(["OUTER"] if outer else []), call, *([_written(table)] if table else [])]
-        shown = f" AS {', '.join(map(_written, names))}" if names else ""
+        words = ["LATERAL VIEW", *(["OUTER"] if outer else []), call, *([written(table)] if table else [])]
+        shown = f" AS {', '.join(map(written, names))}" if names else ""
         return replace(self, node=Generate(operand(self._whole()), " ".join(words) + shown, where=place))
 
     def _grouped(self, *groups: str) -> Query:
@@ -230,11 +229,6 @@ def split_item(value: str, place: Where, subs: list[Node]) -> Item:
 
 def _named(named: dict[str, str], place: Where, subs: list[Node]) -> tuple[Item, ...]:
     return tuple(Item(scalar(value, name, place, subs), name) for name, value in named.items())
-
-
-def _written(name: str) -> str:
-    """A name as a text holds it, in backticks where SQL would not read it as a name: SQL and Python shall give the same text."""
-    return name if _NAME.fullmatch(name) and name.lower() not in NOT_COLUMNS else quoted(name)
 
 
 def _group_column(group: str) -> str:

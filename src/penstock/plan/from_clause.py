@@ -61,7 +61,7 @@ def _joins(reading: Reading, low: int, high: int, bare: bool) -> Node:
     while at < high:
         kind, right_low = _join_kind(passage, at, high)
         lateral = passage.word(right_low, high, "lateral")
-        right, after = _relation(reading, right_low, high, False)
+        right, after = _relation(reading, right_low, high, bare)
         where = passage.where(at)
         on: str | None = None
         using: tuple[str, ...] = ()
@@ -111,15 +111,23 @@ def _join_kind(passage: Passage, low: int, high: int) -> tuple[str, int]:
     return next((word for word in ("semi", "anti", "left", "right", "full", "cross") if word in words), "inner"), at
 
 
+def join_words(passage: Passage, low: int, join: int) -> tuple[str, ...]:
+    """The words that say the kind of the join whose word JOIN stands at `join`, and not before `low`."""
+    begin = join
+    while begin > low and passage.word(begin - 1, join, *_KINDS):
+        begin -= 1
+    return tuple(passage.tokens[index].text.lower() for index in range(begin, join))
+
+
 def _relation(reading: Reading, low: int, high: int, bare: bool) -> tuple[Node, int]:
     """One relation with its alias, and the index after it."""
     passage = reading.passage
     node, at = _primary(reading, low + passage.word(low, high, "lateral"), high, bare)
-    name, columns, at = _alias(passage, at, high)
+    name, columns, at = alias(passage, at, high)
     if passage.word(at, high, "watermark"):
         at = _watermark(reading, node, at, high)
         if name is None:
-            name, columns, at = _alias(passage, at, high)
+            name, columns, at = alias(passage, at, high)
     if name is not None and isinstance(node, Join):
         raise NotUnderstood
     if name is None:
@@ -128,7 +136,8 @@ def _relation(reading: Reading, low: int, high: int, bare: bool) -> tuple[Node, 
     return Alias(inner, name, columns, where=passage.where(low)), at
 
 
-def _alias(passage: Passage, low: int, high: int) -> tuple[str | None, tuple[str, ...], int]:
+def alias(passage: Passage, low: int, high: int) -> tuple[str | None, tuple[str, ...], int]:
+    """The alias of a relation that ends at `low`, its names for columns, and the index after it."""
     at = low + passage.word(low, high, "as")
     if at >= high or not passage.tokens[at].is_name or (passage.tokens[at].kind == "word" and passage.tokens[at].text.lower() in _NO_ALIAS):
         return None, (), low

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from penstock.plan import scalar
 from penstock.plan.grammar import Token, matching, tokens
 from penstock.plan.nodes import Aggregate, Item, quoted
+from penstock.plan.words import NOT_COLUMNS
 
 _INT_MAX = 2**31 - 1
 _SETS = ("rollup", "cube", "sets")
+_NAME = re.compile(r"[A-Za-z_]\w*")
 _WITH_SETS = re.compile(r"\s+with\s+(rollup|cube)\s*$", re.IGNORECASE)
 
 
@@ -135,6 +137,11 @@ def _member(found: tuple[Token, ...], low: int, high: int) -> list[tuple[int, in
     if opening is not None and matching(found, opening) == high - 1 and (opening == low or found[opening - 1].is_word(*_SETS)):
         return _members(found, opening + 1, high - 1)
     return [(low, high)] if low < high else []
+
+
+def written(name: str) -> str:
+    """A name as it stands in a text, in backticks where it would not be read as a name."""
+    return name if _NAME.fullmatch(name) and name.lower() not in NOT_COLUMNS else quoted(name)
 
 
 def item_name(item: Item) -> str:

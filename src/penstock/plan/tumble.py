@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 
 from penstock.errors import PlanFault, TypeFault
 from penstock.eventtime import format_interval, interval
-from penstock.plan.columns import column_refs
+from penstock.plan.columns import ColumnRef, column_refs
 from penstock.plan.nodes import Item, Node, Project
 from penstock.plan.passage import Passage
-from penstock.plan.scalar import output_name, same, substitute
+from penstock.plan.scalar import output_name, substitute
+from penstock.plan.terms import is_group
 
 _NAMES = {
     "tumble": ("data", "timecol", "size", "offset"),
@@ -28,12 +29,18 @@ _COLUMNS = ("window_start", "window_end", "window_time")
 
 @dataclass(frozen=True)
 class Windowed:
-    """A window function in FROM: the relation it reads (a range of tokens), Spark's text for it, and where it ends."""
+    """A window function in FROM: the relation it reads (a range of tokens), Spark's text for it, and where it begins and ends.
+
+    `name` is the one that its columns may be qualified by; `joined` says that it is not all of its FROM clause.
+    """
 
     source: tuple[int, int]
     text: str
+    place: int
     next: int
     partition: tuple[str, ...] = ()
+    name: str | None = None
+    joined: bool = False
 
     @property
     def column(self) -> str:
@@ -41,26 +48,41 @@ class Windowed:
 
     def grouped(self, groups: tuple[str, ...]) -> bool:
         """Whether the window is one of the groups, and so is all that it is partitioned by."""
-        return any(_is_column(group) for group in groups) and all(any(same(part, group) for group in groups) for part in self.partition)
+        return any(map(self._is_column, groups)) and all(any(is_group(part, group) for group in groups) for part in self.partition)
+
+    def is_window(self, text: str) -> bool:
+        """Whether an expression is made of the window's columns alone."""
+        refs = column_refs(text)
+        return bool(refs) and all(map(self._is_own, refs))
+
+    def _is_own(self, ref: ColumnRef) -> bool:
+        qualifier = None if ref.qualifier is None else ref.qualifier.lower()
+        return names_window(ref) and (qualifier is None or qualifier == (self.name or "").lower())
+
+    def _is_column(self, text: str) -> bool:
+        refs = column_refs(text)
+        return len(refs) == 1 and self._is_own(refs[0]) and (refs[0].start, refs[0].end) == (0, len(text))
 
     def groups(self, groups: tuple[str, ...]) -> tuple[str, ...]:
-        """The groups with window_start, window_end and window_time replaced by one window."""
+        """The groups with window_start, window_end, window_time and what is made of them replaced by one window."""
         kept: list[str] = []
         for group in groups:
-            if not _is_column(group):
+            if not self.is_window(group):
                 kept.append(group)
             elif self.text not in kept:
                 kept.append(self.text)
         return tuple(kept)
 
     def items(self, items: tuple[Item, ...]) -> tuple[Item, ...]:
-        return tuple(Item(self.rewritten(item.text), item.name or (output_name(item.text) if _is_column(item.text) else None)) for item in items)
+        return tuple(Item(self.rewritten(item.text), item.name or (output_name(item.text) if self._is_column(item.text) else None)) for item in items)
 
     def rewritten(self, text: str) -> str:
         """The text with the window's columns as fields of Spark's window."""
         fields = {"window_start": f"{self.column}.start", "window_end": f"{self.column}.end", "window_time": f"{self.column}.end - {_INSTANT}"}
-        refs = [ref for ref in column_refs(text) if ref.name.lower() in _COLUMNS and len(ref.parts) <= 2]
-        return substitute(text, ((ref.start, ref.end, fields[ref.name.lower()]) for ref in refs))
+        if self._is_column(text):
+            return fields[column_refs(text)[0].name.lower()]
+        fields["window_time"] = f"({fields['window_time']})"
+        return substitute(text, ((ref.start, ref.end, fields[ref.name.lower()]) for ref in column_refs(text) if self._is_own(ref)))
 
     def rows(self, input: Node) -> Project:
         """The input's rows, each with the window it falls into."""
@@ -69,25 +91,16 @@ class Windowed:
         return Project(input, (Item("*"), start, end, time), where=input.where)
 
 
-def _is_column(text: str) -> bool:
-    refs = column_refs(text)
-    return len(refs) == 1 and refs[0].name.lower() in _COLUMNS and (refs[0].start, refs[0].end) == (0, len(text))
-
-
-def only(passage: Passage, low: int, high: int) -> Windowed | None:
-    """The window function that is all of a FROM clause, but for its alias."""
-    found = read(passage, low, high)
-    if found is None:
-        return None
-    at = found.next + passage.word(found.next, high, "as")
-    return found if at >= high or at == high - 1 else None
+def names_window(ref: ColumnRef) -> bool:
+    """Whether a column bears a name that a window function gives."""
+    return ref.name.lower() in _COLUMNS and len(ref.parts) <= 2
 
 
 def read(passage: Passage, low: int, high: int) -> Windowed | None:
     """The window function at `low`, with or without TABLE(...) around it."""
     if passage.word(low, high, "table") and passage.is_op(low + 1, high, "("):
         inner = read(passage, low + 2, high)
-        return None if inner is None else replace(inner, next=passage.close(low + 1, high) + 1)
+        return None if inner is None else replace(inner, place=low, next=passage.close(low + 1, high) + 1)
     if not passage.word(low, high, *_NAMES) or not passage.is_op(low + 1, high, "("):
         return None
     word, close = passage.tokens[low].text.lower(), passage.close(low + 1, high)
@@ -103,13 +116,23 @@ def read(passage: Passage, low: int, high: int) -> Windowed | None:
     source_low, source_high = given["data"]
     source_low += passage.word(source_low, source_high, "table")
     cut = next((index for index in passage.top(source_low, source_high) if passage.word(index, source_high, "partition")), source_high)
-    partition = tuple(passage.slice(*part) for part in passage.split(cut + 2, source_high)) if cut + 2 < source_high else ()
-    return Windowed((source_low, cut), _spark_text(passage, word, given), close + 1, partition)
+    return Windowed((source_low, cut), _spark_text(passage, word, given), low, close + 1, _partition(passage, cut + 2, source_high))
+
+
+def _partition(passage: Passage, low: int, high: int) -> tuple[str, ...]:
+    """What follows PARTITION BY, with or without brackets around it."""
+    if passage.is_op(low, high, "(") and passage.close(low, high) == high - 1:
+        low, high = low + 1, high - 1
+    return tuple(passage.slice(*part) for part in passage.split(low, high)) if low < high else ()
 
 
 def _arguments(passage: Passage, low: int, close: int, names: tuple[str, ...]) -> dict[str, tuple[int, int]]:
     given: dict[str, tuple[int, int]] = {}
-    for position, (begin, end) in enumerate(passage.split(low + 2, close)):
+    parts = passage.split(low + 2, close)
+    more = len(parts) - len(names) if any(passage.word(index, close, "partition") for index in range(*parts[0])) else 0
+    if more > 0:  # TABLE t PARTITION BY a, b: the commas belong to the first argument
+        parts = [(parts[0][0], parts[more][1]), *parts[more + 1 :]]
+    for position, (begin, end) in enumerate(parts):
         if passage.is_op(begin + 1, end, "=>"):
             given[passage.tokens[begin].value.lower()] = (begin + 2, end)
         elif position < len(names):
