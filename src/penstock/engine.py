@@ -13,12 +13,11 @@ from typing import Protocol
 
 from penstock.change import Rows
 from penstock.errors import NameFault, Where
-from penstock.plan.aliases import columns_first
 from penstock.plan.check_files import file_findings
 from penstock.plan.declare import Declared, View
 from penstock.plan.findings import WARNING, Finding
 from penstock.plan.inline import inlined, meaning
-from penstock.plan.load import spelled
+from penstock.plan.load import settled, spelled
 from penstock.plan.names import Names, schemas
 from penstock.plan.nodes import Item, Node, Order, Project, Scan, names_read
 from penstock.plan.statements import Select, parse
@@ -170,7 +169,7 @@ class Engine:
         for name in names_read(node):
             self._declaration(name)
         plan = spelled(node, {known.lower(): known for known in self.declared.declarations})
-        return columns_first(plan, Names(schemas(self.declared.declarations)))
+        return settled(plan, Names(schemas(self.declared.declarations)))
 
 
 def _limited(plan: Node, n: int | None) -> Node:

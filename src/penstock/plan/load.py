@@ -15,6 +15,7 @@ from penstock.plan.names import Names, schemas
 from penstock.plan.nodes import Node, Opaque, Scan, rebuild
 from penstock.plan.python_file import creates_of
 from penstock.plan.statements import Create, Drop, Statement, parse
+from penstock.plan.window_times import by_their_ends
 
 _SUFFIXES = (".sql", ".py")
 _KIND_OF = {Stream: "stream", Table: "table", View: "view", Sink: "sink"}
@@ -84,15 +85,18 @@ def merged(statements: Iterable[Statement]) -> dict[str, Declaration]:
                 hint="make it a view: CREATE MATERIALIZED VIEW name AS SELECT ...",
             )
     names = {declaration.name.lower(): declaration.name for declaration in kept.values()}
-    return grouped({declaration.name: _spelled_declaration(declaration, names) for declaration in kept.values()})
+    return _settled({declaration.name: _spelled_declaration(declaration, names) for declaration in kept.values()})
 
 
-def grouped(declarations: dict[str, Declaration]) -> dict[str, Declaration]:
-    """The same declarations; a name in GROUP BY means a column where the source has one of it."""
+def _settled(declarations: dict[str, Declaration]) -> dict[str, Declaration]:
+    """The same declarations, their queries looked at again now that columns are known."""
     known = Names(schemas(declarations))
-    return {
-        name: replace(entry, query=columns_first(entry.query, known)) if isinstance(entry, View) else entry for name, entry in declarations.items()
-    }
+    return {name: replace(entry, query=settled(entry.query, known)) if isinstance(entry, View) else entry for name, entry in declarations.items()}
+
+
+def settled(query: Node, known: Names) -> Node:
+    """The plan with names in GROUP BY and times of windows as the columns below say: a column goes before an alias, a window is told by its end."""
+    return by_their_ends(columns_first(query, known), known)
 
 
 def _create(kept: dict[str, Declaration], statement: Create) -> None:

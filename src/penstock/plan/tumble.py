@@ -23,7 +23,7 @@ _NAMES = {
     "cumulate": ("data", "timecol", "step", "size"),
 }
 # Spark's own window_time() is the same, but does not see that it is made of the group.
-_INSTANT = "INTERVAL '0.000001' SECOND"
+INSTANT = "INTERVAL '0.000001' SECOND"
 _COLUMNS = ("window_start", "window_end", "window_time")
 
 
@@ -78,7 +78,7 @@ class Windowed:
 
     def rewritten(self, text: str) -> str:
         """The text with the window's columns as fields of Spark's window."""
-        fields = {"window_start": f"{self.column}.start", "window_end": f"{self.column}.end", "window_time": f"{self.column}.end - {_INSTANT}"}
+        fields = {"window_start": f"{self.column}.start", "window_end": f"{self.column}.end", "window_time": f"{self.column}.end - {INSTANT}"}
         if self._is_column(text):
             return fields[column_refs(text)[0].name.lower()]
         fields["window_time"] = f"({fields['window_time']})"
@@ -87,7 +87,7 @@ class Windowed:
     def rows(self, input: Node) -> Project:
         """The input's rows, each with the window it falls into."""
         start, end = (Item(f"{self.text}.{field}", f"window_{field}") for field in ("start", "end"))
-        time = Item(f"{self.text}.end - {_INSTANT}", "window_time")
+        time = Item(f"{self.text}.end - {INSTANT}", "window_time")
         return Project(input, (Item("*"), start, end, time), where=input.where)
 
 
