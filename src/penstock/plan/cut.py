@@ -20,7 +20,7 @@ from penstock.plan.inline import inlined, meaning
 from penstock.plan.keys import ALL_COLUMNS, group_names, hidden_keys, result_key
 from penstock.plan.names import Names, schemas
 from penstock.plan.nodes import Aggregate, Alias, Distinct, Filter, Item, Join, Node, Order, Project, Scan, children, names_read, walk
-from penstock.plan.rewrite import rewrite
+from penstock.plan.rewrite import RULES_OF_CHANGES, from_around, rewrite
 from penstock.plan.shape import Shapes, window_of
 from penstock.plan.sorting import SortKeys
 from penstock.plan.watermarks import scoped
@@ -71,7 +71,7 @@ class _Cutter:
     def __init__(self, declared: Mapping[str, Declaration]) -> None:
         self._declared = declared
         self._names = Names(schemas(declared))
-        self._shapes = Shapes(lambda name: isinstance(declared.get(name), Stream))
+        self._shapes = Shapes(lambda name: isinstance(declared.get(name), Stream), lambda node: bool(from_around(node, self._names)))
 
     def decide(self, view: View) -> Cut:
         attached = self._base_of(view)
@@ -105,7 +105,7 @@ class _Cutter:
         if self._shapes.appends(plan):
             reason = "Spark counts up to the limit" if isinstance(plan, Order) else "an inner join of two streams only adds rows"
             return Cut(Strategy.INCREMENTAL, reason, plan)
-        rewritten = rewrite(plan, self._names)
+        rewritten = rewrite(plan, self._names, RULES_OF_CHANGES)
         fused = self._fused(rewritten, on_close=False)
         if fused is not None:
             return fused

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import TypeAlias
 
 from penstock.plan import scalar, terms
+from penstock.plan.check_names import expressions
+from penstock.plan.keys import called
 from penstock.plan.mentions import exact_occurrences, near_occurrences
 from penstock.plan.names import Names
-from penstock.plan.nodes import Aggregate, Distinct, Filter, Item, Node, Order, Project, rebuild
+from penstock.plan.nodes import Aggregate, Alias, Distinct, Filter, Item, Node, Order, Project, rebuild
 from penstock.plan.sorting import output_column
 from penstock.plan.sums import decimal_of_sum
+
+Rules: TypeAlias = tuple[Callable[[Node, Names], Node], ...]
 
 # How partial results of a finer grouping are combined; what is not here has no exact combination for every type.
 _COMBINE = {
@@ -66,10 +71,51 @@ def split_distinct(node: Node, names: Names) -> Node:
     return Aggregate(inner, split.group_names(), items, having, where=node.where)
 
 
-def carry_sort_keys(node: Node, names: Names) -> Node:
+def split_having(node: Node, names: Names) -> Node:
+    """HAVING with subqueries becomes a filter above the plain aggregate: as a flag beside the aggregates Spark takes no correlated one.
+
+    The rows below keep the names of their relation and of its columns, by which a subquery speaks of the group.
+    """
+    if not isinstance(node, Aggregate) or node.grouping is not None or not terms.asks_subquery(node.having) or not _all_named(node):
+        return node
+    split, name = _Split(node.groups, own_names=True), called(node.input)
+    if not all(_says_group(parts, name, split.group_names()) for parts in from_around(node, names)):
+        return node
+    items = tuple(Item(split.lift(item.text), terms.item_name(item)) for item in node.items)
+    having = split.lift(terms.unaliased(node.having or "", node.items))
+    inner: Node = Aggregate(node.input, node.groups, split.items(), subs=_asked(node, split.items()), where=node.where)
+    rows = inner if name is None else Alias(inner, name, where=node.where)
+    return Project(Filter(rows, having, node.subs, where=node.where), items, _asked(node, items), where=node.where)
+
+
+def _asked(node: Aggregate, items: tuple[Item, ...]) -> tuple[Node, ...]:
+    """The aggregate's subqueries, where one of the items asks for one."""
+    return node.subs if any(terms.asks_subquery(item.text) for item in items) else ()
+
+
+def from_around(node: Aggregate, names: Names) -> list[tuple[str, ...]]:
+    """The columns of the aggregate's own input that its subqueries name."""
+    around = {relation.name.lower() for relation in names.visible(node.input).relations if relation.name is not None}
+    found: list[tuple[str, ...]] = []
+    for expression in (expression for plan in node.subs for expression in expressions(plan, names)):
+        inside = {relation.name.lower() for relation in expression.scope.relations if relation.name is not None}
+        for ref in scalar.column_refs(expression.text):
+            qualified = len(ref.parts) > 1 and ref.parts[0].lower() in around - inside
+            if qualified or expression.scope.resolve(ref.parts) is None:
+                found.append(ref.parts)
+    return found
+
+
+def _says_group(parts: tuple[str, ...], relation: str | None, groups: tuple[str, ...]) -> bool:
+    if len(parts) > 1 and relation is not None and parts[0].lower() == relation.lower():
+        parts = parts[1:]
+    return parts[0].lower() in (group.lower() for group in groups)
+
+
+def carry_sort_keys(node: Node, names: Names, rules: Rules) -> Node:
     """Sort keys above an aggregate that will be split become columns of it, for they are said in its own terms."""
     below = node.input.input if isinstance(node, Order) and isinstance(node.input, Distinct) else node.input if isinstance(node, Order) else None
-    if not isinstance(node, Order) or not isinstance(below, Aggregate) or not _will_be_split(below, names):
+    if not isinstance(node, Order) or not isinstance(below, Aggregate) or not any(rule(below, names) is not below for rule in rules):
         return node
     keys: list[str] = []
     carried: list[Item] = []
@@ -82,10 +128,6 @@ def carry_sort_keys(node: Node, names: Names) -> Node:
         keys.append(f"{shown or text} {direction}".strip())
     node = replace(node, keys=tuple(keys))
     return replace(node, input=replace(below, items=(*below.items, *carried))) if carried else node
-
-
-def _will_be_split(node: Aggregate, names: Names) -> bool:
-    return any(rule(node, names) is not node for rule in RULES)
 
 
 def _can_be_lifted(text: str, call: scalar.Call) -> bool:
@@ -101,17 +143,19 @@ def _all_named(node: Aggregate) -> bool:
     return all(terms.item_name(item) for item in node.items)
 
 
-RULES: tuple[Callable[[Node, Names], Node], ...] = (split_analytic, split_distinct)
+RULES: Rules = (split_analytic, split_distinct)
+# Of a view that emits changes the rows that HAVING leaves out are kept too, so that they can be taken back.
+RULES_OF_CHANGES: Rules = (split_having, *RULES)
 
 
-def rewrite(node: Node, names: Names) -> Node:
+def rewrite(node: Node, names: Names, rules: Rules = RULES) -> Node:
     """The plan after every rule was applied everywhere, from the leaves up."""
 
     def again(part: Node) -> Node:
-        return rewrite(part, names)
+        return rewrite(part, names, rules)
 
-    node = rebuild(carry_sort_keys(node, names), again)
-    for rule in RULES:
+    node = rebuild(carry_sort_keys(node, names, rules), again)
+    for rule in rules:
         changed = rule(node, names)
         if changed is not node:
             return rebuild(changed, again)
@@ -121,9 +165,12 @@ def rewrite(node: Node, names: Names) -> Node:
 class _Split:
     """Collects the groups and aggregate calls of a block as named columns, and lifts texts above them."""
 
-    def __init__(self, groups: tuple[str, ...], *, distinct: bool = False, decimals: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, groups: tuple[str, ...], *, distinct: bool = False, own_names: bool = False, decimals: Mapping[str, str] | None = None
+    ) -> None:
         self._groups = groups
         self._distinct = distinct
+        self._own_names = own_names
         self._decimals = decimals or {}
         self._calls: list[str] = []
         self.arguments: list[str] = []
@@ -135,7 +182,9 @@ class _Split:
         window = scalar.window_call(self._groups[index])
         if window is not None:
             return "session_window" if window.kind == "session" else "window"
-        return f"__g{index}"
+        own = scalar.output_name(self._groups[index]) if self._own_names else None
+        taken = [scalar.output_name(group) for group in self._groups]
+        return own if own is not None and taken.count(own) == 1 else f"__g{index}"
 
     def items(self) -> tuple[Item, ...]:
         """The select list of the aggregate below: groups, distinct arguments, partial results."""
@@ -151,7 +200,7 @@ class _Split:
         for find in (exact_occurrences, near_occurrences):
             for index in whole_first:
                 spans += [
-                    (start, end, self._group_name(index))
+                    (start, end, terms.written(self._group_name(index)))
                     for start, end in find(text, self._groups[index])
                     if not any(start < taken[1] and taken[0] < end for taken in spans)
                 ]

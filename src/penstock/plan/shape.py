@@ -17,9 +17,10 @@ _STREAM_SIDES = {"inner": "both", "cross": "both", "left": "left", "semi": "left
 
 @dataclass(frozen=True)
 class Shapes:
-    """The questions, asked with knowledge of which names are streams."""
+    """The questions, asked with knowledge of which names are streams, and of aggregates whose subqueries name columns of theirs."""
 
     is_stream: Callable[[str], bool]
+    is_correlated: Callable[[Aggregate], bool] = lambda node: False
 
     def reads_stream(self, node: Node) -> bool:
         return any(self.is_stream(name) for name in names_read(node))
@@ -81,7 +82,10 @@ class Shapes:
         return isinstance(node, Distinct) and self.stateless(node.input)
 
     def aggregate(self, node: Node, *, on_close: bool) -> bool:
-        """One aggregate that Spark maintains: no DISTINCT aggregates, no window functions, no stream in subqueries."""
+        """One aggregate that Spark maintains: no DISTINCT aggregates, no window functions, no stream in subqueries.
+
+        Nor a correlated one in HAVING, unless windows are given out when they close: of changes HAVING is a flag, where Spark takes none.
+        """
         if not isinstance(node, Aggregate) or not self._static_subs(node):
             return False
         texts = [item.text for item in node.items] + ([node.having] if node.having else [])
@@ -94,7 +98,7 @@ class Shapes:
             sessions_alone = window is not None and window.kind == "session" and len(terms.grouping_expressions(node)) == 1
             plain = node.grouping is None or terms.is_group_by_all(node)
             return window is not None and plain and not sessions_alone and self._close_input(node.input)
-        if window is not None and window.kind == "session":
+        if (window is not None and window.kind == "session") or (terms.asks_subquery(node.having) and self.is_correlated(node)):
             return False
         return self.stateless(node.input) or (window is None and self.stream_join(node.input))
 

@@ -204,6 +204,11 @@ def is_generator(text: str) -> bool:
     return outermost is not None and outermost.name in _GENERATORS and (outermost.start, outermost.end) == (0, len(text))
 
 
+def asks_subquery(text: str | None) -> bool:
+    """True where a SELECT stands in the text, by the name that a plan gives it."""
+    return text is not None and any(token.kind == "word" and token.text.startswith("__sub_") for token in tokens(text))
+
+
 def has_clause(text: str, call: scalar.Call) -> bool:
     """True where FILTER (...) or WITHIN GROUP (...) follows the call's bracket."""
     found = tokens(text[call.start : call.end])

@@ -380,3 +380,59 @@ def test_a_rank_by_a_distinct_count_keeps_the_count_below_it() -> None:
     assert "id AS `__d0`" in sql(found.lower)
     assert "GROUP BY card, id" in sql(found.lower)
     assert "count(DISTINCT __d0) AS `__a0`" in sql(found.upper)
+
+
+LIMITED = "SELECT card, sum(amount) AS total FROM pay GROUP BY card HAVING {}"
+
+
+@pytest.mark.parametrize(
+    ("having", "above"),
+    [
+        ("sum(amount) > (SELECT max(length(country)) FROM cards WHERE cards.card = pay.card)", "__a0 > (SELECT max(length(country))"),
+        ("total > (SELECT count(*) FROM cards c WHERE c.card = pay.card) + 1", "(__a0) > (SELECT count(*)"),
+        ("pay.card IN (SELECT card FROM cards) AND max(id) > 'x'", "WHERE card IN (SELECT card"),
+        ("EXISTS (SELECT 1 FROM cards c WHERE c.card = pay.card AND country = 'IT')", "WHERE EXISTS (SELECT 1"),
+    ],
+)
+def test_having_with_a_subquery_is_a_filter_above_the_cut(having: str, above: str) -> None:
+    found = decide(LIMITED.format(having))
+    assert found.strategy is Strategy.KEPT
+    assert found.keys == ("__k0",)
+    assert found.upper is not None
+    assert "SELECT" not in sql(found.lower).removeprefix("SELECT")
+    assert above in sql(found.upper)
+    assert "AS `pay`" in sql(found.upper)
+
+
+def test_having_with_a_subquery_may_be_sorted_and_ranked_above() -> None:
+    having = "sum(amount) > (SELECT max(length(country)) FROM cards WHERE cards.card = pay.card)"
+    sorted_ = decide(LIMITED.format(having) + " ORDER BY max(id) LIMIT 3")
+    assert sorted_.strategy is Strategy.KEPT
+    assert "max(id) AS `__a1`" in sql(sorted_.lower)
+    ranked = decide(f"SELECT card, rank() OVER (ORDER BY sum(amount)) AS r FROM pay GROUP BY card HAVING {having}")
+    assert ranked.strategy is Strategy.KEPT
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT upper(card) AS u, count(*) AS n FROM pay GROUP BY upper(card) HAVING EXISTS (SELECT 1 FROM cards c WHERE c.card = upper(pay.card))",
+        "SELECT pay.card, count(*) AS n FROM pay JOIN cards ON pay.card = cards.card GROUP BY pay.card "
+        "HAVING EXISTS (SELECT 1 FROM cards c WHERE c.card = pay.card)",
+        "SELECT card, count(*) FROM pay GROUP BY card HAVING EXISTS (SELECT 1 FROM cards c WHERE c.card = pay.card)",
+        "SELECT card, count(*) AS n FROM pay GROUP BY ROLLUP (card) HAVING EXISTS (SELECT 1 FROM cards c WHERE c.card = pay.card)",
+    ],
+)
+def test_having_that_speaks_of_more_than_plain_groups_is_read_again(text: str) -> None:
+    assert decide(text).strategy is Strategy.RECOMPUTE
+
+
+def test_having_with_a_subquery_of_its_own_stays_a_flag_where_a_column_has_only_spark_s_name() -> None:
+    assert decide("SELECT card, count(*) FROM pay GROUP BY card HAVING count(*) > (SELECT count(*) FROM cards)").strategy is Strategy.INCREMENTAL
+
+
+def test_having_with_a_subquery_stays_where_it_is_on_close() -> None:
+    text = "SELECT window, card, sum(amount) AS s FROM pay GROUP BY window(at, '1 hour'), card HAVING {}"
+    found = decide(text.format("EXISTS (SELECT 1 FROM cards c WHERE c.card = pay.card)"), Emit.ON_CLOSE)
+    assert found.strategy is Strategy.INCREMENTAL
+    assert "HAVING EXISTS" in sql(found.lower)
