@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from penstock.patterns import matches
 from penstock.plan.declare import Declared, Sink, Stream, Table
 from penstock.plan.findings import ERROR, WARNING, Finding
 from penstock.plan.inline import inlined
@@ -59,7 +60,7 @@ def _normal(place: Path) -> Path:
 
 
 def _missing(entry: Stream | Table, place: Path) -> Iterator[Finding]:
-    if place.exists() or glob.glob(str(place), recursive=True):
+    if place.exists() or matches(str(place)):
         return
     if isinstance(entry, Table):
         message = f"table `{entry.name}`: there is no file at {entry.options['path']}"

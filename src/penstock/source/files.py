@@ -9,7 +9,6 @@ A file that cannot be read (broken parquet), or not to its end (a truncated .gz)
 from __future__ import annotations
 
 import csv
-import glob
 import gzip
 import re
 import zlib
@@ -24,6 +23,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import OptionFault, SourceError
+from penstock.patterns import matches
 from penstock.schema import Column, Schema, quote
 from penstock.source import Limits, SourceSpec, Span
 from penstock.source.filelog import entry_of, files_between
@@ -218,7 +218,7 @@ def present(path: str) -> list[str]:
     plain = urlparse_path(path)
     if Path(plain).is_file():
         return [plain]
-    roots = [Path(plain)] if Path(plain).is_dir() else [Path(name) for name in sorted(glob.glob(plain))]
+    roots = [Path(plain)] if Path(plain).is_dir() else [Path(name) for name in matches(plain)]
     found = (file for root in roots for file in ([root] if root.is_file() else sorted(root.rglob("*"))) if file.is_file())
     return [str(file) for file in found if not any(part.startswith(_HIDDEN) for part in _below(file, roots))]
 

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from penstock.patterns import matches
+
 _HEAD_BYTES = 256
 _BLOCK = 4 * 1024 * 1024
 _PIECE_BYTES = 32 * 1024 * 1024
@@ -119,8 +121,8 @@ def lines_of(name: str, piece: Piece) -> Iterator[list[bytes]]:
 
 def _followed(path: str, marks: Mapping[int, Mark]) -> dict[int, str]:
     """Inode and present name of each file to follow: those begun first, so that the rest of a renamed log comes before its successor."""
-    pattern = str(Path(glob.escape(path), "*")) if Path(path).is_dir() else path
-    named = {inode: name for name in sorted(glob.glob(pattern)) if Path(name).is_file() and (inode := _inode(name)) is not None}
+    names = sorted(glob.glob(str(Path(glob.escape(path), "*")))) if Path(path).is_dir() else matches(path)
+    named = {inode: name for name in names if Path(name).is_file() and (inode := _inode(name)) is not None}
     begun: dict[int, str] = {}
     for inode, mark in marks.items():
         name = named.get(inode) or next((other for other in _siblings(mark.file) if _inode(other) == inode), None)
