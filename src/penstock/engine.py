@@ -104,7 +104,7 @@ class Engine:
         found = statements[0]
         plan = self._spelled(found.node)
         unkept = inlined(plan, self.declared.declarations, stop=lambda view: self._read_kept(view.name) is not None)
-        return self._run().evaluate(unkept, View("query", plan, text=sql.strip(), where=Where("SQL", 1)))
+        return self._run().evaluate(unkept, View("query", plan, text=found.text, where=Where("SQL", 1), begins=found.where))
 
     def run(
         self,

@@ -7,6 +7,7 @@ from penstock.plan.connectors import Connector, Value, option_texts
 from penstock.plan.declare import Declaration, Emit, Secret, Sink, Stream, Table, View
 from penstock.plan.definition import parse_columns
 from penstock.plan.fluent import Query, finished, scan, user_place
+from penstock.plan.literal import literal_place
 from penstock.plan.nodes import Node, Scan
 from penstock.plan.select import parse_select
 from penstock.plan.statements import Create, parse_creates
@@ -54,8 +55,9 @@ class App:
         if emit not in [kind.value for kind in Emit]:
             raise OptionFault(f"there is no emit `{emit}`", where=place, hint="one of " + ", ".join(f'"{kind.value}"' for kind in Emit))
         text = query if isinstance(query, str) else ""
-        node = _parsed(query, place) if isinstance(query, str) else _finished(query, place)
-        self._declare(View(name, node, Emit(emit), option_texts(options), text=text, where=place))
+        begins = literal_place(text, place)
+        node = _parsed(query, begins) if isinstance(query, str) else _finished(query, place)
+        self._declare(View(name, node, Emit(emit), option_texts(options), text=text, where=place, begins=begins))
         return scan(name, None if isinstance(query, str) else query.time, place)
 
     def sink(self, name: str, view: Query | str, target: Connector, *, delivery: str | None = None, **options: Value) -> None:
@@ -68,12 +70,12 @@ class App:
 
     def query(self, text: str) -> Query:
         """The SELECT in `text` as a value."""
-        return Query(_parsed(text, user_place()))
+        return Query(_parsed(text, literal_place(text, user_place())))
 
     def sql(self, text: str) -> None:
         """Declarations in SQL: CREATE ... statements, each ended by a semicolon."""
-        place = user_place()
-        self._creates += parse_creates(text, place.file, place.line)
+        begins = literal_place(text, user_place())
+        self._creates += parse_creates(text, begins.file, begins.line)
 
     def read(self, name: str) -> Query:
         """The rows of a stream, table or view that is declared elsewhere, e.g. in a .sql file of the app."""

@@ -62,7 +62,7 @@ class Table:
 
 @dataclass(frozen=True)
 class View:
-    """A continuous query. `text` is the query as the user wrote it, for errors; empty for Python views."""
+    """A continuous query. `text` is the query as the user wrote it, for errors; empty for Python views. `begins` is where the text does."""
 
     name: str
     query: Node
@@ -70,6 +70,7 @@ class View:
     options: Options = field(default_factory=dict)
     text: str = field(default="", compare=False)
     where: Where | None = field(default=None, compare=False)
+    begins: Where | None = field(default=None, compare=False)
 
     @property
     def stored(self) -> bool:

@@ -8,7 +8,6 @@ from penstock import errors
 from penstock.errors import UserError, Where, underline
 from penstock.plan.declare import View
 from penstock.plan.grammar import Token, tokens
-from penstock.plan.nodes import Scan, walk
 
 ERROR = "error"
 WARNING = "warning"
@@ -58,45 +57,28 @@ def placed(view: View, spot: Spot) -> tuple[Where | None, str | None]:
         where = spot.where or view.where
         shown = underline(spot.text, spot.start, spot.end, where.line) if spot.text and where is not None else None
         return where, shown
-    first, file = first_line(view, view.where.line), view.where.file
-    from_line = spot.where.line if spot.where is not None else first
-    base = _offset(view.text, from_line - first)
+    begins = text_place(view)
+    first = begins.line
+    own = spot.where or begins
+    base = _offset(view.text, own.line - first)
     if not spot.text:
         line = view.text[base:].split("\n", 1)[0]
-        start = base + max(len(line) - len(line.lstrip()), _column(view, spot.where) if spot.where is not None else 0)
-        return spot.where or Where(file, first), underline(view.text, start, base + len(line.rstrip()), first)
+        start = base + max(len(line) - len(line.lstrip()), own.column - (begins.column if own.line == first else 1))
+        return own, underline(view.text, start, base + len(line.rstrip()), first)
     found = _located(view.text, spot, base)
     if found is None:
         return spot.where or view.where, None
     start, end = found
-    where = Where(file, first + view.text.count("\n", 0, start), start - view.text.rfind("\n", 0, start))
+    below = view.text.count("\n", 0, start)
+    where = Where(begins.file, first + below, start - view.text.rfind("\n", 0, start) + (0 if below else begins.column - 1))
     return where, underline(view.text, start, end, first)
 
 
-def first_line(view: View, declared: int) -> int:
-    """The line of the file on which the view's text begins: where it is declared, or the next one on which its relations stand as they should."""
-    lines = view.text.split("\n")
-    scans = [(node.name, node.where) for node in walk(view.query) if isinstance(node, Scan) and node.where is not None]
-    nodes = [node.where.line for node in walk(view.query) if node.where is not None]
-    for first in range(declared, min(nodes, default=declared) + 1):
-        if all(_stands(lines, name, where.line - first, where.column - 1) for name, where in scans):
-            return first
-    return min(nodes, default=declared)
-
-
-def _column(view: View, where: Where) -> int:
-    """How far into its line of the view's text a node begins; the first line begins with the first node on it."""
-    places = [node.where for node in walk(view.query) if node.where is not None]
-    first = min(place.line for place in places)
-    cut = min(place.column for place in places if place.line == first) if where.line == first else 1
-    return where.column - cut
-
-
-def _stands(lines: list[str], name: str, line: int, column: int) -> bool:
-    """Whether a relation's name stands at this place; in the first line, whose beginning was cut off, anywhere."""
-    if not 0 <= line < len(lines):
-        return False
-    return name in (lines[line][column : column + len(name) + 2] if line else lines[0])
+def text_place(view: View) -> Where:
+    """Where the view's text begins; where it is declared, if nothing else is known."""
+    if view.begins is not None:
+        return view.begins
+    return Where(view.where.file, view.where.line) if view.where is not None else Where("SQL", 1)
 
 
 def _offset(text: str, lines: int) -> int:

@@ -232,7 +232,7 @@ def _view(passage: Passage, name: str, at: int, high: int) -> View:
     selection = read_select(passage, low, end)
     if selection.watermarks:
         options = {**options, "__watermark": json.dumps(selection.watermarks, ensure_ascii=False)}
-    return View(name, selection.node, emit, options, passage.slice(low, end), where=passage.where(at))
+    return View(name, selection.node, emit, options, passage.slice(low, end), where=passage.where(at), begins=passage.where(low))
 
 
 def _trailing_options(passage: Passage, index: int, high: int) -> bool:

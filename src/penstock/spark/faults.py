@@ -6,7 +6,7 @@ import re
 
 from penstock.errors import EngineError, NameFault, PenstockError, PlanFault, SourceError, SyntaxFault, TypeFault, UserError, Where, underline
 from penstock.plan.declare import View
-from penstock.plan.findings import first_line
+from penstock.plan.findings import text_place
 
 # What Spark advises where its own settings may be changed, which an app's SQL may not do.
 _ADVICE = re.compile(r"""\s*[A-Z][^.\n]*?["'`]?spark\.[a-zA-Z.]+["'`]?[^.\n]*\.?""")
@@ -101,7 +101,7 @@ def _place(error: Exception, view: View | None) -> tuple[Where | None, str | Non
     for fragment in _fragments(error):
         at = view.text.find(fragment) if fragment else -1
         if at >= 0:
-            first = first_line(view, view.where.line)
+            first = text_place(view).line
             line = first + view.text.count("\n", 0, at)
             return Where(view.where.file, line), underline(view.text, at, at + len(fragment), first)
     return view.where, None

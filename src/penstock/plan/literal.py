@@ -1,0 +1,41 @@
+"""Where a text stands in the Python file that holds it: the line of the call is not that of its argument."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from collections.abc import Iterator
+
+from penstock.errors import Where
+
+_CONTINUED = ('"""\\', "'''\\")
+
+
+def literal_place(text: str, call: Where) -> Where:
+    """The place of the literal that is `text`: the first one from the call on, else the last one before it, else the call."""
+    lines = sorted(_lines_of(text, call.file)) if text.strip() else []
+    after = [line for line in lines if line >= call.line]
+    return Where(call.file, after[0] if after else lines[-1] if lines else call.line)
+
+
+def _lines_of(text: str, file: str) -> Iterator[int]:
+    """The line on which the text begins, for each literal in the file that says the same but for spaces around its lines."""
+    source = linecache.getlines(file)
+    try:
+        tree = ast.parse("".join(source))
+    except (SyntaxError, ValueError):
+        return
+    wanted = _bare(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and _bare(node.value) == wanted:
+            continued = source[node.lineno - 1].rstrip("\n").endswith(_CONTINUED)
+            yield node.lineno + continued + _blank_lines(node.value) - _blank_lines(text)
+
+
+def _bare(text: str) -> str:
+    return "\n".join(line.strip() for line in text.strip().split("\n"))
+
+
+def _blank_lines(text: str) -> int:
+    """How many lines are empty before the first word."""
+    return text[: len(text) - len(text.lstrip())].count("\n")
