@@ -6,7 +6,7 @@ from penstock.errors import OptionFault, PlanFault, UserError, Where
 from penstock.plan.connectors import Connector, Value, option_texts
 from penstock.plan.declare import Declaration, Emit, Secret, Sink, Stream, Table, View
 from penstock.plan.definition import parse_columns
-from penstock.plan.fluent import Query, finished, scan, user_place
+from penstock.plan.fluent import Query, finished, scan, user_place, worded
 from penstock.plan.literal import literal_place
 from penstock.plan.nodes import Node, Scan
 from penstock.plan.select import parse_select
@@ -18,7 +18,7 @@ class App:
     """Declarations in the order in which they were made. Nothing runs here."""
 
     def __init__(self, name: str) -> None:
-        self.name = name
+        self.name = worded(name, "name of the app", user_place(), "payments")
         self._creates: list[Create] = []
 
     def declarations(self) -> list[Declaration]:
@@ -34,6 +34,10 @@ class App:
     ) -> Query:
         """A named, typed, unbounded table; `lateness` is how late a row may come behind the newest."""
         place = user_place()
+        worded(name, "name of the stream", place, "payments")
+        for what, given, example in (("event time", event_time, "at"), ("lateness", lateness, "10 seconds")):
+            if given is not None:
+                worded(given, f"{what} of `{name}`", place, example)
         if lateness is not None and event_time is None:
             raise PlanFault(
                 f"`{name}` has a lateness but no event time", where=place, hint='add event_time="at", the column that tells when a row happened'
@@ -45,13 +49,15 @@ class App:
     def table(self, name: str, source: Connector, columns: str = "", **options: Value) -> Query:
         """Reference data to join with; without columns, as the file or the database says."""
         place = user_place()
-        schema = _columns(columns, place) if columns.strip() else Schema(())
+        worded(name, "name of the table", place, "cards")
+        schema = Schema(()) if isinstance(columns, str) and not columns.strip() else _columns(columns, place)
         self._declare(Table(name, schema, _options(source, options, place), where=place))
         return scan(name, None, place)
 
     def view(self, name: str, query: Query | str, *, emit: str = "changes", **options: Value) -> Query:
         """A continuous query, as a value or as the text of a SELECT; gives back its rows, for views over it."""
         place = user_place()
+        worded(name, "name of the view", place, "totals")
         if emit not in [kind.value for kind in Emit]:
             raise OptionFault(f"there is no emit `{emit}`", where=place, hint="one of " + ", ".join(f'"{kind.value}"' for kind in Emit))
         text = query if isinstance(query, str) else ""
@@ -65,30 +71,40 @@ class App:
         place = user_place()
         if isinstance(view, Query) and not isinstance(view.node, Scan):
             raise PlanFault("a sink delivers a view, not a query", where=place, hint="name it first: totals = app.view('totals', query)")
-        read = view if isinstance(view, str) else view.node.name if isinstance(view.node, Scan) else ""
+        worded(name, "name of the sink", place, "out")
+        read = view.node.name if isinstance(view, Query) and isinstance(view.node, Scan) else worded(view, "view of the sink", place, "totals")
         self._declare(Sink(name, read, _options(target, {**options, "delivery": delivery}, place), where=place))
 
     def query(self, text: str) -> Query:
         """The SELECT in `text` as a value."""
-        return Query(_parsed(text, literal_place(text, user_place())))
+        return Query(_parsed(text, _text_place(text)))
 
     def sql(self, text: str) -> None:
         """Declarations in SQL: CREATE ... statements, each ended by a semicolon."""
-        begins = literal_place(text, user_place())
+        begins = _text_place(text)
         self._creates += parse_creates(text, begins.file, begins.line)
 
     def read(self, name: str) -> Query:
         """The rows of a stream, table or view that is declared elsewhere, e.g. in a .sql file of the app."""
+        place = user_place()
+        worded(name, "name to read", place, "payments")
         named = [create for create in self._creates if create.declaration.name.lower() == name.lower()]
         standing = [create for create in named if not create.if_not_exists][-1:] or named[:1]
         declared = standing[0].declaration if standing else None
-        return scan(name, declared.event_time if isinstance(declared, Stream) else None, user_place())
+        return scan(name, declared.event_time if isinstance(declared, Stream) else None, place)
 
     def _declare(self, declaration: Declaration) -> None:
         self._creates.append(Create(declaration))
 
 
+def _text_place(text: str) -> Where:
+    """Where a text of SQL begins in the user's file."""
+    place = user_place()
+    return literal_place(worded(text, "SQL", place, "SELECT * FROM payments"), place)
+
+
 def _columns(text: str, place: Where) -> Schema:
+    worded(text, "list of columns", place, "id STRING, at TIMESTAMP")
     try:
         return parse_columns(text)
     except UserError as fault:

@@ -24,6 +24,8 @@ class Connector:
 
 def secret(name: str) -> Secret:
     """A reference to a secret; its value is read when the app runs and never shown."""
+    if not isinstance(name, str) or not name:
+        raise OptionFault(f"the name of a secret is not text: {name!r}", hint='e.g. ps.secret("pg")')
     return Secret(name)
 
 
@@ -66,6 +68,8 @@ def Socket(host: str, port: int, *, format: str | None = None, **options: Value)
 def Generator(*, columns: Mapping[str, str] | None = None, **options: Value) -> Connector:
     """Rows made up from a seed; `columns` gives an expression for each column."""
     made = _connector("generator", {}, options)
+    if columns is not None and not (isinstance(columns, Mapping) and all(isinstance(text, str) for pair in columns.items() for text in pair)):
+        raise OptionFault(f"the columns of a generator are not expressions: {columns!r}", hint='e.g. columns={"amount": "r1 * 100"}')
     return Connector({**made.options, **(columns or {})})
 
 

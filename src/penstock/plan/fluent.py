@@ -73,7 +73,7 @@ class Query:
             )
         if on is None and how != "cross":
             raise PlanFault(".join() needs `on`", where=place, hint='e.g. on="card", on=["card", "day"], on="a.card = b.card", or how="cross"')
-        columns = (on,) if isinstance(on, str) and _NAME.fullmatch(on) else () if isinstance(on, str) or on is None else tuple(on)
+        columns = _shared_columns(on, place)
         subs: list[Node] = []
         condition = scalar(on, "on", place, subs) if isinstance(on, str) and not columns else None
         node = Join(operand(self._whole()), operand(other._whole()), how, condition, columns, tuple(subs), where=place)
@@ -85,11 +85,14 @@ class Query:
 
     def window(self, size: str, every: str | None = None, on: str | None = None) -> Query:
         """Group by windows of event time, `size` long, one `every` so often (None: one after the other)."""
-        step = f", '{every}'" if every is not None else ""
+        place = user_place()
+        worded(size, "size of a window", place, "1 hour")
+        step = f", '{worded(every, 'step of a window', place, '10 minutes')}'" if every is not None else ""
         return self._grouped(f"window({self._time(on)}, '{size}'{step})")
 
     def session(self, gap: str, on: str | None = None) -> Query:
         """Group by sessions, each ended by a silence of `gap`."""
+        worded(gap, "gap of a session", user_place(), "10 minutes")
         return self._grouped(f"session_window({self._time(on)}, '{gap}')")
 
     def group_by(self, *groups: str) -> Query:
@@ -125,9 +128,13 @@ class Query:
 
     def union(self, *others: Query) -> Query:
         """The rows of all, column by column; rows that occur twice stay twice."""
+        place = user_place()
+        strange = next((other for other in others if not isinstance(other, Query)), None)
+        if strange is not None:
+            raise PlanFault(f".union() needs queries, not {type(strange).__name__}", where=place, hint="give what app.stream() or app.query() returned")
         first, *rest = (selected(query._whole()) for query in (self, *others))
         before = first.inputs if isinstance(first, Union) else (first,)
-        return replace(self, node=Union((*before, *rest), where=user_place()))
+        return replace(self, node=Union((*before, *rest), where=place))
 
     def order_by(self, *keys: str) -> Query:
         """Sorted, e.g. by `"total DESC"`."""
@@ -139,8 +146,11 @@ class Query:
     def limit(self, count: int, offset: int | None = None) -> Query:
         """The first `count` rows."""
         place = user_place()
-        if count < 0:
-            raise PlanFault(f".limit({count}) is below zero", where=place, hint="give the number of rows to keep")
+        for given in (count, 0 if offset is None else offset):
+            if not isinstance(given, int) or isinstance(given, bool):
+                raise PlanFault(f".limit() needs a whole number, not {given!r}", where=place, hint="e.g. .limit(10)")
+            if given < 0:
+                raise PlanFault(f".limit({given}) is below zero", where=place, hint="give the number of rows to keep")
         skipped = None if offset is None else str(offset)
         below = selected(self._whole())
         if isinstance(below, Order) and below.limit is None and below.offset is None:
@@ -149,7 +159,8 @@ class Query:
 
     def alias(self, name: str) -> Query:
         """A name by which later expressions may qualify columns: `a.card`."""
-        return replace(self, node=Alias(operand(self._whole()), name, where=user_place()))
+        place = user_place()
+        return replace(self, node=Alias(operand(self._whole()), worded(name, "alias", place, "a"), where=place))
 
     def explode(self, expression: str, *names: str, table: str | None = None, outer: bool = False) -> Query:
         """One row per element of an array or map; `expression` may also call another generator, e.g. `posexplode(tags)`."""
@@ -157,6 +168,8 @@ class Query:
         given = text(expression, "array", place)
         if any(token.is_word("select") for token in tokens(given)):
             raise PlanFault("a SELECT cannot be exploded in its place", where=place, hint="join it, or select it under a name and explode that")
+        for name in (*names, *([] if table is None else [table])):
+            worded(name, "name that is given", place, "tag")
         call = given if is_generator(given) else f"explode({given})"
         words = ["LATERAL VIEW", *(["OUTER"] if outer else []), call, *([written(table)] if table else [])]
         shown = f" AS {', '.join(map(written, names))}" if names else ""
@@ -213,6 +226,13 @@ def text(value: object, what: str, place: Where) -> str:
     return value.strip()
 
 
+def worded(value: object, what: str, place: Where, example: str) -> str:
+    """An argument that is a name or a span of time; PlanFault unless it is text."""
+    if not isinstance(value, str) or not value.strip():
+        raise PlanFault(f"the {what} is not text: {value!r}", where=place, hint=f'e.g. "{example}"')
+    return value
+
+
 def scalar(value: object, what: str, place: Where, subs: list[Node]) -> str:
     """The same, read as SQL reads it: equal meaning gives equal plans, also of a SELECT inside, which is moved to `subs`."""
     return read_expression(Passage(text(value, what, place), place.file, place.line), subs)
@@ -225,6 +245,16 @@ def split_item(value: str, place: Where, subs: list[Node]) -> Item:
     if len(found) > 2 and found[-2].is_word("as") and found[-1].is_name:
         return Item(scalar(whole[: found[-2].start], "item", place, subs), found[-1].value)
     return Item(scalar(whole, "item", place, subs))
+
+
+def _shared_columns(on: object, place: Where) -> tuple[str, ...]:
+    """The columns that `on` names; none where it is a condition."""
+    if on is None or (isinstance(on, str) and not _NAME.fullmatch(on)):
+        return ()
+    given = (on,) if isinstance(on, str) else on
+    if not isinstance(given, list | tuple):
+        raise PlanFault(f"`on` is not text: {on!r}", where=place, hint='e.g. on="card", on=["card", "day"] or on="a.card = b.card"')
+    return tuple(worded(name, "column of `on`", place, "card") for name in given)
 
 
 def _named(named: dict[str, str], place: Where, subs: list[Node]) -> tuple[Item, ...]:

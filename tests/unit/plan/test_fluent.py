@@ -156,6 +156,16 @@ def test_generator_columns_are_options() -> None:
         lambda p, c: c.window("1 hour"),
         lambda p, c: p.where(3),
         lambda p, c: p.limit(-1),
+        lambda p, c: p.limit("5"),
+        lambda p, c: p.limit(5, "1"),
+        lambda p, c: p.alias(5),
+        lambda p, c: p.union(5),
+        lambda p, c: p.window(10),
+        lambda p, c: p.window("1 hour", 10),
+        lambda p, c: p.session(10),
+        lambda p, c: p.join(c, on=5),
+        lambda p, c: p.join(c, on=[5]),
+        lambda p, c: p.explode("tags", 5),
     ],
 )
 def test_a_query_that_cannot_be_is_refused_at_its_line(wrong: Callable[[ps.Query, ps.Query], ps.Query]) -> None:
@@ -181,6 +191,41 @@ def test_wrong_declarations_are_refused() -> None:
         app.sink("out", payments.where("amount > 1"), ps.Console())
     with pytest.raises(ps.SyntaxFault):
         payments.where("card = 'open")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (lambda app, p: app.stream("s", ps.Files("x"), "at TIMESTAMP", event_time="at", lateness=10), "the lateness of `s` is not text: 10"),
+        (lambda app, p: app.stream("s", ps.Files("x"), "at TIMESTAMP", event_time=5), "the event time of `s` is not text: 5"),
+        (lambda app, p: app.stream(5, ps.Files("x"), "at TIMESTAMP"), "the name of the stream is not text: 5"),
+        (lambda app, p: app.stream("s", ps.Files("x"), {"at": "TIMESTAMP"}), "the list of columns is not text"),
+        (lambda app, p: app.table(5, ps.Files("x")), "the name of the table is not text"),
+        (lambda app, p: app.table("t", ps.Files("x"), None), "the list of columns is not text"),
+        (lambda app, p: app.view(5, p), "the name of the view is not text: 5"),
+        (lambda app, p: app.view("v", 5), "a query is wanted, not int"),
+        (lambda app, p: app.sink(5, "v", ps.Console()), "the name of the sink is not text"),
+        (lambda app, p: app.sink("s", 5, ps.Console()), "the view of the sink is not text: 5"),
+        (lambda app, p: app.query(5), "the SQL is not text"),
+        (lambda app, p: app.sql(None), "the SQL is not text"),
+        (lambda app, p: app.read(5), "the name to read is not text"),
+        (lambda app, p: type(app)(5), "the name of the app is not text"),
+    ],
+)
+def test_an_argument_that_is_no_text_is_told_at_its_line(wrong: Callable[[ps.App, ps.Query], object], says: str) -> None:
+    app, payments, _ = fraud()
+    with pytest.raises(ps.PlanFault, match=says) as caught:
+        wrong(app, payments)
+    assert caught.value.hint
+    assert caught.value.where is not None
+    assert caught.value.where.file == __file__
+
+
+def test_a_generators_columns_and_a_secrets_name_are_text() -> None:
+    with pytest.raises(ps.OptionFault, match="not expressions"):
+        ps.Generator(columns={"amount": 5})  # type: ignore[dict-item]
+    with pytest.raises(ps.OptionFault, match="not text"):
+        ps.secret(5)  # type: ignore[arg-type]
 
 
 def test_aggregates_without_groups_are_one_row() -> None:
