@@ -87,14 +87,18 @@ class Engine:
 
     def peek(self, name: str, n: int | None = None) -> Rows:
         """The first rows of a stream, table, view or of a stream's dead letters (`NAME__dead`)."""
-        stream = name[: -len(DEAD)] if name.endswith(DEAD) else None
-        if stream is not None and stream in self.declared.streams:
+        stream = self.stream_named(name[: -len(DEAD)]) if name.lower().endswith(DEAD) else None
+        if stream is not None:
             return _first(self._run().dead(stream), n)
         declared = self._declaration(name)
         if isinstance(declared, View):
             kept = self._read_kept(declared.name)
             return _first(kept, n) if kept is not None else _first(self.batch(declared.name), n)
         return self._run().evaluate(_limited(declared, n), None)
+
+    def stream_named(self, name: str) -> str | None:
+        """The stream of this name as it was declared: case does not matter."""
+        return next((known for known in self.declared.streams if known.lower() == name.lower()), None)
 
     def query(self, sql: str) -> Rows:
         """One SELECT over the history of streams, tables, and the results of views (over history for views that never ran)."""

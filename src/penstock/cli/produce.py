@@ -78,12 +78,13 @@ def produce(
         _send(itertools.islice(records(file, format), rows), servers, topic, rate, key, partitions)
         return
     with opened(app, state, settings, log_json, verbose) as engine:
-        if stream not in engine.declared.streams:
+        known = engine.stream_named(stream)
+        if known is None:
             raise NameFault(f"the app has no stream `{stream}`", hint=f"it has: {', '.join(engine.declared.streams) or 'none'}")
         if file is not None:
-            lines: Iterator[bytes] = itertools.islice(records(file, format, engine.declared.streams[stream].schema), rows)
+            lines: Iterator[bytes] = itertools.islice(records(file, format, engine.declared.streams[known].schema), rows)
         else:
-            lines = (line.encode() for line in engine.peek(stream, rows or _STREAM_ROWS).lines)
+            lines = (line.encode() for line in engine.peek(known, rows or _STREAM_ROWS).lines)
         _send(lines, servers, topic, rate, key, partitions)
 
 

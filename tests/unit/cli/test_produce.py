@@ -47,6 +47,18 @@ def test_an_app_and_a_stream_go_together(capsys: pytest.CaptureFixture[str]) -> 
     assert "a file, or --app and --stream, or all three" in capsys.readouterr().err
 
 
+def test_a_stream_is_known_whatever_its_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "app.sql").write_text("CREATE STREAM Orders (id BIGINT) WITH (connector = 'files', path = 'in');", encoding="utf-8")
+    (tmp_path / "a.csv").write_text("id\n1\n", encoding="utf-8")
+    sent: list[bytes] = []
+    monkeypatch.setattr("penstock.cli.produce._send", lambda lines, *_: sent.extend(lines))
+    arguments = ["produce", str(tmp_path / "a.csv"), "--format", "json", "--app", str(tmp_path / "app.sql"), "--stream", "orders", "--topic", "t"]
+    with pytest.raises(SystemExit) as ended:
+        cli.main(arguments)
+    assert ended.value.code in (0, None)
+    assert sent == [b'{"id": 1}']
+
+
 def test_csv_values_are_sent_as_the_stream_declares_them(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_text("id,price,name,open,at,more\n1,2.50,,true,2026-01-01,x\n,,b,,,\n007,1e3,c,maybe,,\n", encoding="utf-8")
