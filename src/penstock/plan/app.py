@@ -9,8 +9,9 @@ from penstock.plan.definition import parse_columns
 from penstock.plan.fluent import Query, finished, scan, user_place, worded
 from penstock.plan.literal import literal_place
 from penstock.plan.nodes import Node, Scan
+from penstock.plan.passage import Passage
 from penstock.plan.select import parse_select
-from penstock.plan.statements import Create, parse_creates
+from penstock.plan.statements import Create, parse_creates, refuse_emit
 from penstock.schema import Schema
 
 
@@ -119,6 +120,11 @@ def _options(connector: object, options: dict[str, Value], place: Where) -> dict
 
 
 def _parsed(text: str, place: Where) -> Node:
+    passage = Passage(text, place.file, place.line)
+    high = len(passage.tokens)
+    while high and passage.is_op(high - 1, high, ";"):
+        high -= 1
+    refuse_emit(passage, 0, high, 'it is an argument of the view: app.view(..., emit="on close"), or "changes", or "complete"')
     return parse_select(text, place.file, place.line)
 
 

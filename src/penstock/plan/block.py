@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -39,7 +40,7 @@ class Clauses:
         order = ["from", "where", "group", "having", "window", "qualify"]
         names = [name for _, name in marks]
         if "qualify" in names or names != sorted(set(names), key=order.index):
-            raise NotUnderstood
+            raise NotUnderstood("QUALIFY" if "qualify" in names else "clauses in this order")
         ends = [*(index for index, _ in marks[1:]), high][: len(marks)]
         first = marks[0][0] if marks else high
         if begin >= first:
@@ -71,8 +72,9 @@ def block(reading: Reading, clauses: Clauses) -> Node:
     """The plan of one SELECT without its ORDER BY and LIMIT."""
     passage, where = reading.passage, reading.passage.where(clauses.low)
     subs: list[Node] = []
-    windows = _named_windows(reading, clauses)
-    items = tuple(_over(_item(reading, low, high, subs), windows) for low, high in passage.split(*clauses.items))
+    windows = named_windows(passage, clauses)
+    read = (_item(reading, low, high, subs) for low, high in passage.split(*clauses.items))
+    items = tuple(Item(over(item.text, windows), item.name) for item in read)
     if "group" in clauses.parts:
         items = tuple(map(no_ordinal, items))
     aggregated = any(name in clauses.parts for name in ("group", "having")) or any(aggregate_calls(item.text) for item in items)
@@ -103,7 +105,7 @@ def block(reading: Reading, clauses: Clauses) -> Node:
     if aggregated and source is not None:
         node = Aggregate(source, groups, items, having, grouping, tuple(subs), where=where, written=None if timed else written)
     elif aggregated or (source is None and "where" in clauses.parts):
-        raise NotUnderstood  # SELECT count(*) without FROM: Spark knows what it means
+        raise NotUnderstood("aggregates without FROM")  # SELECT count(*) without FROM: Spark knows what it means
     else:
         node = Project(source, items, tuple(subs), where=where)
     return Distinct(node, where=where) if clauses.distinct else node
@@ -171,21 +173,20 @@ def _meant(passage: Passage, low: int, high: int, items: tuple[Item, ...], text:
     return item.text
 
 
-def _named_windows(reading: Reading, clauses: Clauses) -> dict[str, str]:
+def named_windows(passage: Passage, clauses: Clauses) -> dict[str, str]:
     """WINDOW w AS (...): the definitions, which then stand where they are used."""
     if "window" not in clauses.parts:
         return {}
-    passage = reading.passage
     return {passage.tokens[low].value.lower(): passage.slice(low + 2, high) for low, high in passage.split(*clauses.parts["window"])}
 
 
-def _over(item: Item, windows: dict[str, str]) -> Item:
+def over(text: str, windows: Mapping[str, str]) -> str:
+    """The expression with the definitions of the windows that it names in their places."""
     if not windows:
-        return item
-    found = tokens(item.text)
+        return text
     changes = [
         (after.start, after.end, windows[after.value.lower()])
-        for before, after in pairwise(found)
+        for before, after in pairwise(tokens(text))
         if before.is_word("over") and after.is_name and after.value.lower() in windows
     ]
-    return Item(substitute(item.text, changes), item.name)
+    return substitute(text, changes)

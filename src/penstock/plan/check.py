@@ -33,6 +33,7 @@ from penstock.plan.check_watermarks import watermark_findings
 from penstock.plan.declare import RESERVED_HINT, Declaration, Declared, Options, Sink, Stream, Table, View, is_reserved
 from penstock.plan.findings import ERROR, Finding, Spot, from_error, placed
 from penstock.plan.forbid import forbid
+from penstock.plan.foreign import refuse_foreign
 from penstock.plan.grammar import validate_select
 from penstock.plan.names import Names, schemas
 from penstock.plan.nodes import Opaque, Scan, walk
@@ -127,6 +128,7 @@ def _unread(view: View) -> Iterator[Finding]:
         forbid(printed.text, view.where)
         if not view.text:
             require_operands(printed, 0, len(printed.tokens))
+            refuse_foreign(printed, 0, len(printed.tokens))
             validate_select(printed.text)
     except UserError as error:  # the lines of what is printed are none of the user's
         yield replace(from_error(error, view.where), where=view.where)

@@ -14,7 +14,7 @@ from penstock.plan.words import UNITS, words
 
 _KINDS = ("inner", "left", "right", "full", "cross", "semi", "anti", "natural", "outer", "join")
 _BEYOND = ("pivot", "unpivot", "tablesample", "for", "version", "timestamp", "with")
-_NO_ALIAS = words("on using lateral where group having order limit watermark as match_recognize union except intersect minus window qualify") | {
+NO_ALIAS = words("on using lateral where group having order limit watermark as match_recognize union except intersect minus window qualify") | {
     *_KINDS,
     *_BEYOND,
 }
@@ -32,8 +32,9 @@ def from_clause(reading: Reading, low: int, high: int, bare: bool = False) -> No
     assert node is not None  # split gives at least one range
     while end < high:
         stop = next((index for index in passage.top(end + 2, high) if _lateral_view(passage, index, high)), high)
-        if any(passage.word(index, stop, *_BEYOND, "select") for index in range(end, stop)):
-            raise NotUnderstood
+        beyond = next((index for index in range(end, stop) if passage.word(index, stop, *_BEYOND, "select")), None)
+        if beyond is not None:
+            raise NotUnderstood(passage.tokens[beyond].text.upper())
         node = Generate(node, passage.slice(end, stop), where=passage.where(end))
         end = stop
     return node
@@ -99,13 +100,13 @@ def _join_kind(passage: Passage, low: int, high: int) -> tuple[str, int]:
             break
     if not words or words[-1] != "join":
         if passage.word(low, high, *_BEYOND):
-            raise NotUnderstood
+            raise NotUnderstood(passage.tokens[low].text.upper())
         hint = "a table takes one alias; joins are written a JOIN b ON ..."
         if passage.word(low, high, "match_recognize"):
             raise passage.fault("MATCH_RECOGNIZE is not available in this version", low, low + 1, "use windows and joins", PlanFault)
         raise passage.fault(f"`{passage.tokens[low].text}` is not expected in FROM", low, low + 1, hint)
     if "natural" in words:
-        raise NotUnderstood
+        raise NotUnderstood("NATURAL JOIN")
     if at >= high:
         raise passage.fault("the table to join with is missing", at - 1, at)
     return next((word for word in ("semi", "anti", "left", "right", "full", "cross") if word in words), "inner"), at
@@ -129,7 +130,7 @@ def _relation(reading: Reading, low: int, high: int, bare: bool) -> tuple[Node, 
         if name is None:
             name, columns, at = alias(passage, at, high)
     if name is not None and isinstance(node, Join):
-        raise NotUnderstood
+        raise NotUnderstood("an alias of a join")
     if name is None:
         return node, at
     inner = node.input if isinstance(node, Alias) and not node.columns else node
@@ -139,7 +140,7 @@ def _relation(reading: Reading, low: int, high: int, bare: bool) -> tuple[Node, 
 def alias(passage: Passage, low: int, high: int) -> tuple[str | None, tuple[str, ...], int]:
     """The alias of a relation that ends at `low`, its names for columns, and the index after it."""
     at = low + passage.word(low, high, "as")
-    if at >= high or not passage.tokens[at].is_name or (passage.tokens[at].kind == "word" and passage.tokens[at].text.lower() in _NO_ALIAS):
+    if at >= high or not passage.tokens[at].is_name or (passage.tokens[at].kind == "word" and passage.tokens[at].text.lower() in NO_ALIAS):
         return None, (), low
     name = passage.tokens[at].value
     if not passage.is_op(at + 1, high, "("):
@@ -174,7 +175,7 @@ def _primary(reading: Reading, low: int, high: int, bare: bool) -> tuple[Node, i
             _hide(reading, low, low + 2)
             _hide(reading, close, close + 1)
             return _primary(reading, low + 2, close, bare)[0], close + 1
-        if passage.tokens[low + 1].is_name and not (passage.tokens[low + 1].kind == "word" and passage.tokens[low + 1].text.lower() in _NO_ALIAS):
+        if passage.tokens[low + 1].is_name and not (passage.tokens[low + 1].kind == "word" and passage.tokens[low + 1].text.lower() in NO_ALIAS):
             _hide(reading, low, low + 1)
             return _primary(reading, low + 1, high, bare)
     return _named(reading, low, high)
@@ -206,7 +207,7 @@ def _values(passage: Passage, low: int, high: int) -> tuple[Node, int]:
     at = low + 1
     while (
         at < high
-        and not passage.word(at, high, *_NO_ALIAS)
+        and not passage.word(at, high, *NO_ALIAS)
         and not (at > low + 1 and passage.tokens[at].is_name and passage.is_op(at - 1, high, ")"))
     ):
         at = passage.close(at, high) + 1 if passage.is_op(at, high, "(") else at + 1

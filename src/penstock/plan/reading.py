@@ -11,7 +11,11 @@ from penstock.plan.scalar import substitute
 
 
 class NotUnderstood(Exception):
-    """The structure is unknown here; the query around it becomes opaque. Never leaves the package."""
+    """The structure is unknown here; the query around it becomes opaque. Never leaves the package. `what` is it, in the user's words."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what
 
 
 @dataclass(frozen=True)

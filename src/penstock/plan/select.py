@@ -9,11 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from penstock.errors import PlanFault
-from penstock.plan.block import Clauses, block
+from penstock.plan.block import Clauses, block, named_windows, over
 from penstock.plan.forbid import forbid_query, relation_fault
+from penstock.plan.foreign import refuse_foreign
 from penstock.plan.grammar import tables, validate_select
 from penstock.plan.nodes import Distinct, Node, Opaque, Order, Scan, SetOperation, Union, quoted
 from penstock.plan.operands import require_operands
+from penstock.plan.own_forms import refuse_own_forms
 from penstock.plan.passage import Passage
 from penstock.plan.reading import Cte, Notes, NotUnderstood, Reading
 from penstock.plan.scalar import substitute
@@ -48,6 +50,7 @@ def read_select(passage: Passage, low: int, high: int) -> Selection:
         raise passage.fault("a SELECT is missing here", low, low + 1)
     forbid_query(passage, low, high)
     require_operands(passage, low, high)
+    refuse_foreign(passage, low, high)
     notes = Notes()
     node = _query(Reading(passage, notes, _query), low, high)
     start, end = passage.tokens[low].start, passage.tokens[high - 1].end
@@ -79,8 +82,9 @@ def _query(reading: Reading, low: int, high: int) -> Node:
     before = len(reading.notes.masks)
     try:
         return _set_expression(reading, body, high)
-    except NotUnderstood:
+    except NotUnderstood as fault:
         del reading.notes.masks[before:]
+        refuse_own_forms(passage, body, high, fault.what)
         return _opaque(reading, body, high)
 
 
@@ -112,7 +116,7 @@ def _ctes(reading: Reading, low: int, high: int) -> tuple[Reading, int]:
 def _set_expression(reading: Reading, low: int, high: int) -> Node:
     passage = reading.passage
     if any(passage.is_op(index, high, "|>") for index in passage.top(low, high)):
-        raise NotUnderstood
+        raise NotUnderstood("|>")
     tail = _tail_start(passage, low, high)
     marks = [
         index
@@ -120,7 +124,8 @@ def _set_expression(reading: Reading, low: int, high: int) -> Node:
         if passage.word(index, tail, *_SET_WORDS) and index > low and not passage.is_op(index - 1, tail, "*") and passage.opens_clause(index)
     ]
     node = _operators(reading, low, tail, marks)
-    return _tail(reading, node, tail, high)
+    windows = named_windows(passage, Clauses.find(passage, low, tail)) if not marks and passage.word(low, tail, "select") else {}
+    return _tail(reading, node, tail, high, windows)
 
 
 def _tail_start(passage: Passage, low: int, high: int) -> int:
@@ -131,7 +136,7 @@ def _tail_start(passage: Passage, low: int, high: int) -> int:
         if _is_bound(passage, index, high):
             return index
         if passage.word(index, high, "sort", "cluster", "distribute") and passage.word(index + 1, high, "by"):
-            raise NotUnderstood
+            raise NotUnderstood(f"{passage.tokens[index].text.upper()} BY")
     return high
 
 
@@ -155,7 +160,7 @@ def _operators(reading: Reading, low: int, high: int, marks: list[int]) -> Node:
     every = passage.word(begin, high, "all")
     begin += every or passage.word(begin, high, "distinct")
     if passage.word(begin, high, "by"):
-        raise NotUnderstood
+        raise NotUnderstood(f"{kind} BY NAME")
     right = _operators(reading, begin, high, [entry for entry in marks if entry > mark])
     where = passage.where(mark)
     if kind != "UNION":
@@ -172,7 +177,7 @@ def _operand(reading: Reading, low: int, high: int) -> Node:
     if passage.is_op(low, high, "("):
         close = passage.close(low, high)
         if close != high - 1:
-            raise NotUnderstood
+            raise NotUnderstood(passage.tokens[close + 1].text.upper())
         return reading.query(reading, low + 1, close)
     if passage.word(low, high, "select"):
         return block(reading, Clauses.find(passage, low, high))
@@ -180,27 +185,27 @@ def _operand(reading: Reading, low: int, high: int) -> Node:
         reading.notes.masks.append((passage.tokens[low].start, passage.tokens[low].end, "from"))
         return Scan(passage.tokens[low + 1].value, where=passage.where(low + 1))
     if passage.word(low, high, "values", "from"):
-        raise NotUnderstood
+        raise NotUnderstood(f"a query that begins with {passage.tokens[low].text.upper()}")
     raise passage.fault("a query begins with SELECT or WITH", low, low + 1)
 
 
-def _tail(reading: Reading, node: Node, low: int, high: int) -> Node:
-    """ORDER BY keys, LIMIT n, OFFSET n above a node."""
+def _tail(reading: Reading, node: Node, low: int, high: int, windows: Mapping[str, str]) -> Node:
+    """ORDER BY keys, LIMIT n, OFFSET n above a node; keys may use the windows that its SELECT names."""
     passage, at = reading.passage, low
     keys: tuple[str, ...] = ()
     bounds: dict[str, str] = {}
     subs: list[Node] = []
     if passage.word(at, high, "order"):
         end = next((index for index in passage.top(at + 2, high) if _is_bound(passage, index, high)), high)
-        keys = tuple(reading.scalar(begin, stop, subs) for begin, stop in passage.split(at + 2, end))
+        keys = tuple(over(reading.scalar(begin, stop, subs), windows) for begin, stop in passage.split(at + 2, end))
         if len(keys) == 1 and keys[0].lower() == "all":
-            raise NotUnderstood
+            raise NotUnderstood("ORDER BY ALL")
         at = end
     while at < high:
         word = passage.tokens[at].text.lower()
         end = next((index for index in passage.top(at + 1, high) if _is_bound(passage, index, high)), high)
         if not _is_bound(passage, at, high) or word in bounds:
-            raise NotUnderstood
+            raise NotUnderstood(word.upper())
         bounds[word] = passage.slice(at + 1, end)
         at = end
     if bounds.get("limit", "").lower() == "all":

@@ -122,6 +122,7 @@ def _statement(passage: Passage, low: int, high: int) -> Statement:
             raise passage.fault("SUBSCRIBE wants the name of a view", low, high, "SUBSCRIBE totals")
         return Subscribe(passage.tokens[low + 1].value, where=passage.where(low))
     if passage.word(low, high, "select", "with", "from", "values", "table") or passage.is_op(low, high, "("):
+        refuse_emit(passage, low, high, "EMIT belongs into CREATE MATERIALIZED VIEW; a SELECT alone is answered once")
         selection = read_select(passage, low, high)
         return Select(selection.node, passage.slice(low, high), where=passage.where(low))
     known = ("create", "drop", "select", "with")
@@ -217,6 +218,9 @@ def _sink(passage: Passage, name: str, at: int, high: int) -> Sink:
 
 
 def _view(passage: Passage, name: str, at: int, high: int) -> View:
+    if passage.is_op(at + 1, high, "("):
+        hint = f"name the columns in the query: CREATE MATERIALIZED VIEW {name} AS SELECT id AS a, ..."
+        raise passage.fault(f"the view `{name}` takes no list of columns", at + 1, passage.close(at + 1, high) + 1, hint)
     options, after = read_options(passage, at + 1, high)
     if not passage.word(after, high, "as"):
         raise passage.fault(f"the query of `{name}` is missing", min(after, high - 1), after + 1, f"CREATE MATERIALIZED VIEW {name} AS SELECT ...")
@@ -254,6 +258,13 @@ def _emit(passage: Passage, low: int, high: int) -> tuple[Emit, int]:
         return forms[said], at
     hint = "EMIT CHANGES, EMIT ON WINDOW CLOSE or EMIT COMPLETE, at the end of the query"
     raise passage.fault(f"EMIT {said.upper()} is not known", at, high, hint)
+
+
+def refuse_emit(passage: Passage, low: int, high: int, hint: str) -> None:
+    """SyntaxFault for an EMIT at the end of a query that is not a view's in SQL."""
+    _, end = _emit(passage, low, high)
+    if end < high:
+        raise passage.fault("EMIT is not part of a SELECT", end, high, hint)
 
 
 def _drop(passage: Passage, low: int, high: int) -> Drop:

@@ -221,6 +221,14 @@ def test_an_argument_that_is_no_text_is_told_at_its_line(wrong: Callable[[ps.App
     assert caught.value.where.file == __file__
 
 
+@pytest.mark.parametrize("ending", ["EMIT ON WINDOW CLOSE", "EMIT CHANGES;"])
+def test_emit_in_the_text_of_a_view_is_told_to_be_an_argument(ending: str) -> None:
+    app, _, _ = fraud()
+    with pytest.raises(ps.SyntaxFault, match="EMIT is not part of a SELECT") as caught:
+        app.view("v", f"SELECT card FROM payments {ending}")
+    assert 'emit="on close"' in (caught.value.hint or "")
+
+
 def test_a_generators_columns_and_a_secrets_name_are_text() -> None:
     with pytest.raises(ps.OptionFault, match="not expressions"):
         ps.Generator(columns={"amount": 5})  # type: ignore[dict-item]
