@@ -131,7 +131,9 @@ class Query:
         place = user_place()
         strange = next((other for other in others if not isinstance(other, Query)), None)
         if strange is not None:
-            raise PlanFault(f".union() needs queries, not {type(strange).__name__}", where=place, hint="give what app.stream() or app.query() returned")
+            raise PlanFault(
+                f".union() needs queries, not {type(strange).__name__}", where=place, hint="give what app.stream() or app.query() returned"
+            )
         first, *rest = (selected(query._whole()) for query in (self, *others))
         before = first.inputs if isinstance(first, Union) else (first,)
         return replace(self, node=Union((*before, *rest), where=place))

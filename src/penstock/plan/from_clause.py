@@ -206,9 +206,7 @@ def _values(passage: Passage, low: int, high: int) -> tuple[Node, int]:
     """VALUES (1, 'a'), (2, 'b'): commas go on while an expression follows, so it must be the whole of its range or end in an alias."""
     at = low + 1
     while (
-        at < high
-        and not passage.word(at, high, *NO_ALIAS)
-        and not (at > low + 1 and passage.tokens[at].is_name and passage.is_op(at - 1, high, ")"))
+        at < high and not passage.word(at, high, *NO_ALIAS) and not (at > low + 1 and passage.tokens[at].is_name and passage.is_op(at - 1, high, ")"))
     ):
         at = passage.close(at, high) + 1 if passage.is_op(at, high, "(") else at + 1
     text = passage.slice(low, at)

@@ -58,7 +58,7 @@ def test_sql_between_create_and_select_does_not_move_the_line(tmp_path: Path, vi
         'app.view(\n    "v",\n    """\\\n    SELECT k,\n           nocol\n    FROM s\n    """,\n)',
         'app.sql(\n    """\n    CREATE VIEW w AS\n    SELECT k, nocol\n    FROM s;\n    """\n)',
         'app.view(\n    "v",\n    app.query(\n        """\n        SELECT nocol FROM s\n        """\n    ),\n)',
-        'app.sql(\n    textwrap.dedent(\n        """\n        CREATE VIEW w AS\n        SELECT k, nocol\n        FROM s;\n        """\n    ).strip()\n)',
+        'app.sql(\n    textwrap.dedent(\n        """\n        CREATE VIEW w AS\n        SELECT nocol\n        FROM s;\n        """\n    ).strip()\n)',
         'TEXT = """\n\nSELECT k,\n   nocol FROM s"""\nif True:\n    app.view("v", TEXT)',
     ],
 )
