@@ -17,7 +17,7 @@ SINK = "sink"
 
 @dataclass(frozen=True)
 class Option:
-    """`kind` is text, whole, number, flag, interval, time or folder; `on` says for what it is meant.
+    """`kind` is text, whole, port, number, rate, flag, interval, time or folder; `on` says for what it is meant.
 
     `connection`: how the place is reached, not what is there, so that a view goes on where it was when it changes.
     """
@@ -80,6 +80,16 @@ def _whole(text: str) -> None:
         raise ValueError(text)
 
 
+def _port(text: str) -> None:
+    if not text.isdecimal() or not 0 < int(text) < 65536:
+        raise ValueError(text)
+
+
+def _rate(text: str) -> None:
+    if not 0 < float(text) < float("inf"):
+        raise ValueError(text)
+
+
 def _number(text: str) -> None:
     if not 0 <= float(text) < float("inf"):
         raise ValueError(text)
@@ -103,7 +113,9 @@ def _local(text: str) -> None:
 _KINDS: Mapping[str, tuple[str, Callable[[str], object]]] = {
     "text": ("text", str),
     "whole": ("a whole number", _whole),
+    "port": ("a port, from 1 to 65535", _port),
     "number": ("a number", _number),
+    "rate": ("a number above 0", _rate),
     "flag": ("'true' or 'false'", _flag),
     "interval": ("a span of time, e.g. '10 seconds'", _span),
     "time": ("a time in ISO 8601", moment),

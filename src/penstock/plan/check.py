@@ -39,7 +39,7 @@ from penstock.plan.names import Names, schemas
 from penstock.plan.nodes import Opaque, Scan, walk
 from penstock.plan.operands import require_operands
 from penstock.plan.passage import Passage
-from penstock.plan.resolve import closest
+from penstock.plan.resolve import Relation, closest
 from penstock.plan.text import sql
 
 SinkCheck: TypeAlias = Callable[[str, Options], object]
@@ -75,7 +75,7 @@ def check(declared: Declared, check_source: SourceCheck, check_sink: SinkCheck, 
                 if name not in cycles.reached:  # what a view keeps is told by its plan, and one that reads itself has no end
                     found.update(dict.fromkeys(_upkeep(entry, declared, trigger)))
             case Sink():
-                found.update(dict.fromkeys(_sink(entry, declared, check_sink)))
+                found.update(dict.fromkeys(_sink(entry, declared, names, check_sink)))
     found.update(dict.fromkeys(cycles.findings))
     if not cycles.findings:
         found.update(dict.fromkeys(shared_folders(declared)))
@@ -164,7 +164,7 @@ def _result_names(view: View, names: Names) -> Iterator[Finding]:
         seen.add(name)
 
 
-def _sink(sink: Sink, declared: Declared, check_sink: SinkCheck) -> Iterator[Finding]:
+def _sink(sink: Sink, declared: Declared, names: Names, check_sink: SinkCheck) -> Iterator[Finding]:
     views = {name.lower(): view for name, view in declared.views.items()}
     view = views.get(sink.view.lower())
     if view is None:
@@ -176,6 +176,19 @@ def _sink(sink: Sink, declared: Declared, check_sink: SinkCheck) -> Iterator[Fin
         check_sink(sink.name, sink.options)
     except UserError as error:
         yield from_error(error, sink.where)
+    key = sink.options.get("key")
+    if view is not None and isinstance(key, str):
+        yield from _unknown_key(sink, key, names.output(view.query))
+
+
+def _unknown_key(sink: Sink, key: str, result: Relation) -> Iterator[Finding]:
+    """A `key` that is no column of the view, as far as its columns are known without Spark."""
+    if result.open or any(not column.name for column in result.columns) or result.find(key) is not None:
+        return
+    listed = [column.name for column in result.columns]
+    near = closest(key, listed)
+    hint = f"did you mean `{near}`?" if near else f"the columns of `{sink.view}` are {', '.join(listed)}"
+    yield Finding(ERROR, "NameFault", f"sink `{sink.name}`: the view `{sink.view}` has no column `{key}` for its key", sink.where, hint=hint)
 
 
 __all__ = ["Finding", "check", "raise_first"]

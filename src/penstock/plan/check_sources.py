@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from penstock.errors import UserError
 from penstock.eventtime import delay
+from penstock.plan.check_expressions import expression_findings
 from penstock.plan.declare import Options, Stream, Table
 from penstock.plan.findings import ERROR, Finding, from_error
 from penstock.plan.forbid import forbid
-from penstock.plan.grammar import tokens
-from penstock.plan.reread import aggregate_calls, column_refs
 from penstock.plan.resolve import closest
 from penstock.plan.types import UNKNOWN, type_fault
 from penstock.schema import Column
 
-SourceCheck: TypeAlias = Callable[[str, str, Options, Sequence[str]], object]
+SourceCheck: TypeAlias = Callable[[str, str, Options, Sequence[str]], Mapping[str, Sequence[str]] | None]
 
 
 def source_findings(entry: Stream | Table, check_source: SourceCheck) -> Iterator[Finding]:
@@ -39,7 +38,8 @@ def source_findings(entry: Stream | Table, check_source: SourceCheck) -> Iterato
         yield from event_time_findings(entry)
     kind = "stream" if isinstance(entry, Stream) else "table"
     try:
-        check_source(kind, entry.name, entry.options, entry.schema.given.names)
+        for name, columns in (check_source(kind, entry.name, entry.options, entry.schema.given.names) or {}).items():
+            yield from expression_findings(f"`{entry.name}.{name}`", str(entry.options[name]), columns, entry.where)
         if entry.options.get("connector") == "generator":  # whose columns are expressions, which reach Spark as SQL does
             for name, value in entry.options.items():
                 if isinstance(value, str) and entry.schema.find(name) is not None:
@@ -58,19 +58,7 @@ def _computed(entry: Stream | Table, column: Column, expression: str) -> Iterato
     if column.type == UNKNOWN:
         hint = f"write its type: {column.name} TIMESTAMP AS ({expression})"
         yield Finding(ERROR, "TypeFault", f"{name}: the type of `{expression}` is not known without running it", entry.where, hint=hint)
-    try:
-        forbid(expression, entry.where)
-    except UserError as error:
-        yield from_error(error, entry.where)
-    if aggregate_calls(expression) or any(token.is_word("select", "over") for token in tokens(expression)):
-        hint = "aggregates and subqueries belong into a view"
-        yield Finding(ERROR, "PlanFault", f"{name}: a column is computed from its own record alone", entry.where, hint=hint)
-        return
-    for ref in column_refs(expression):
-        if entry.schema.given.find(ref.parts[0]) is None:
-            near = closest(ref.parts[0], entry.schema.given.names)
-            hint = f"did you mean `{near}`?" if near else f"a record holds: {', '.join(entry.schema.given.names)}"
-            yield Finding(ERROR, "NameFault", f"{name}: a record of `{entry.name}` has no column `{ref.parts[0]}`", entry.where, hint=hint)
+    yield from expression_findings(name, expression, entry.schema.given.names, entry.where)
 
 
 def event_time_findings(stream: Stream) -> Iterator[Finding]:

@@ -28,7 +28,7 @@ SINKS: Mapping[str, Connector] = {
     "postgres": Connector(
         (
             Option("host", "the server", default="localhost"),
-            Option("port", "its port", default="5432", kind="whole"),
+            Option("port", "its port", default="5432", kind="port"),
             Option("database", "the database", required=True),
             Option("user", "who connects", default="postgres"),
             Option("password", "password of `user`", secret=True),

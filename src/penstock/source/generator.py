@@ -23,12 +23,11 @@ from penstock.option import STREAM, moment
 from penstock.schema import Column
 from penstock.source import Limits, SourceSpec, Span
 from penstock.source.files import Files
-from penstock.source.options import option_value, options_of
+from penstock.source.options import GENERATED, option_value, options_of
 from penstock.source.supplier import Supplier, Supply, files_for, landed
 from penstock.source.zipf import zipf_key
 
 _RANDOM = tuple(f"r{place}" for place in range(1, 7))
-_BASE = {"n": "number", "key": "number", "at": "time", **dict.fromkeys(_RANDOM, "number")}
 _FIXED_START = datetime(2024, 1, 1, tzinfo=UTC)
 _STEP_MICROS = 1_000
 _SAMPLE_ROWS = 1_000  # the history of an endless stream that never ran
@@ -99,7 +98,7 @@ class Generator:
         for name, text in self._spec.options.items():
             if name.lower() == column.name.lower() and name.lower() in _columns_given(self._spec):
                 return text
-        if _BASE.get(column.name.lower()) == column.family:
+        if GENERATED.get(column.name.lower()) == column.family:
             return column.name.lower()
         return self._by_type(column)
 

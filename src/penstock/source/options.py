@@ -34,12 +34,12 @@ SOURCE_OPTIONS: Mapping[str, tuple[Option, ...]] = {
     ),
     "socket": (
         Option("host", "the server to connect to", default="localhost", connection=True),
-        Option("port", "its port", required=True, kind="whole", connection=True),
+        Option("port", "its port", required=True, kind="port", connection=True),
         Option("format", "what a line holds", default="json", choices=_LINES),
     ),
     "generator": (
         Option("seed", "the same seed gives the same rows", default="0", kind="whole"),
-        Option("rows_per_second", "rate; absent: as fast as possible", kind="number"),
+        Option("rows_per_second", "rate; absent: as fast as possible", kind="rate"),
         Option("rows", "how many rows in all; absent: no end", kind="whole"),
         Option("keys", "number of different keys", default="100", kind="whole"),
         Option("skew", "exponent of the keys' Zipf law; 0: all alike", default="0", kind="number"),
@@ -49,7 +49,7 @@ SOURCE_OPTIONS: Mapping[str, tuple[Option, ...]] = {
     ),
     "postgres": (
         Option("host", "the server", default="localhost", connection=True),
-        Option("port", "its port", default="5432", kind="whole", connection=True),
+        Option("port", "its port", default="5432", kind="port", connection=True),
         Option("database", "the database", required=True),
         Option("user", "who connects", connection=True),
         Option("password", "password of `user`", secret=True, connection=True),
@@ -63,6 +63,8 @@ SOURCE_OPTIONS: Mapping[str, tuple[Option, ...]] = {
         Option("table", "the table to read, `schema.table` if need be", required=True),
     ),
 }
+# What the expression of a generator's column may name, and of which family it is.
+GENERATED: Mapping[str, str] = {"n": "number", "key": "number", "at": "time", **{f"r{place}": "number" for place in range(1, 7)}}
 CONNECTORS_OF: Mapping[str, tuple[str, ...]] = {
     STREAM: ("kafka", "files", "socket", "generator"),
     TABLE: ("files", "postgres", "generator"),
@@ -86,9 +88,10 @@ def option_value(options: Mapping[str, str], connector: str, name: str) -> str |
     return options.get(name, known.default)
 
 
-def check_source_options(kind: str, name: str, options: Mapping[str, object], columns: Sequence[str]) -> None:
+def check_source_options(kind: str, name: str, options: Mapping[str, object], columns: Sequence[str]) -> Mapping[str, Sequence[str]]:
     """OptionFault when the options of stream or table `name` are unknown, missing or malformed; says which, and what would do.
 
+    Gives back the options that are expressions, each with the columns that it may name: whether they are well formed is not asked here.
     The value of an option that is a secret may be a reference: any object with a `name`.
     """
     connector = _connector(kind, name, options)
@@ -101,8 +104,11 @@ def check_source_options(kind: str, name: str, options: Mapping[str, object], co
         elif given.lower() not in free:
             message = f"{kind} `{name}`: the connector {connector} has no option `{given}`"
             raise unknown(message, given, [*known, *(columns if free else ())], "it has")
+        else:
+            check_value(f"{kind} `{name}`", Option(given, "the expression of a column"), value)
     check_present(f"{kind} `{name}`", known.values(), options)
     _check_together(kind, name, connector, {given.lower(): value for given, value in options.items()}, columns)
+    return {given: tuple(GENERATED) for given in options if given.lower() not in known}
 
 
 def _connector(kind: str, name: str, options: Mapping[str, object]) -> str:

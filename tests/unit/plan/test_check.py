@@ -434,3 +434,15 @@ def test_a_folder_is_written_by_one_sink_and_never_read_by_its_own_view(tmp_path
     (tmp_path / "app.sql").write_text(FOLDERS.format(path), encoding="utf-8")
     found = check(load(tmp_path), lambda *_: None, lambda *_: None)
     assert [finding.message for finding in found if finding.severity == "error"] == words
+
+
+@pytest.mark.parametrize(("key", "errors"), [("nokey", 1), ("card", 0), ("CARD", 0), ("total", 0)])
+def test_the_key_of_a_sink_is_a_column_of_its_view(key: str, errors: int) -> None:
+    total = view("SELECT card, sum(amount) AS total FROM payments GROUP BY card")
+    found_here = [finding for finding in found(total, Sink("out", "v", {"connector": "kafka", "key": key})) if finding.severity == "error"]
+    assert len(found_here) == errors
+    assert all("no column `nokey`" in finding.message for finding in found_here)
+
+
+def test_a_key_is_not_blamed_where_columns_are_not_known() -> None:
+    assert not [f for f in found(view("SELECT * FROM loose"), Sink("out", "v", {"connector": "kafka", "key": "k"})) if f.severity == "error"]

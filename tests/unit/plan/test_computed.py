@@ -9,8 +9,10 @@ import pytest
 import penstock as ps
 from penstock.plan.check import Finding, check
 from penstock.plan.declare import Declared, Stream
+from penstock.plan.definition import parse_columns
 from penstock.plan.statements import parse_creates
 from penstock.schema import Column
+from penstock.source.options import check_source_options
 
 WITH = "WITH (connector = 'files', path = 'in', format = 'json')"
 
@@ -56,12 +58,55 @@ def test_python_says_the_same() -> None:
         ("ms BIGINT, a AS ms + 1", "is not known without running it"),
         ("ms BIGINT, a BIGINT AS (sum(ms))", "from its own record alone"),
         ("ms BIGINT, a BIGINT AS ((SELECT 1))", "from its own record alone"),
+        ("ms BIGINT, a BIGINT AS ((TABLE text.passwd))", "from its own record alone"),
+        ("ms BIGINT, a STRING AS (nofunc(ms))", "there is no function `nofunc`"),
+        ("ms BIGINT, a STRING AS (ms ms)", "something is missing before `ms`"),
+        ("ms BIGINT, a STRING AS (ms +)", "is not an expression"),
         ("ms BIGINT, a STRING AS (reflect('java.lang.System', 'exit'))", "reflect"),
         ("ms BIGINT, a BIGINT AS (ms), WATERMARK FOR a AS a - INTERVAL 1 SECOND", "not TIMESTAMP"),
     ],
 )
 def test_what_cannot_be_computed_is_told(columns: str, says: str) -> None:
     assert any(says in finding.message for finding in findings(columns)), findings(columns)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "CASE WHEN ms > 3 THEN 'a' ELSE 'b' END",
+        "upper(word) || '-' -- why",
+        "transform(array(1), x -> x + ms)",
+        "date_format(timestamp_millis(ms), 'HH') AT TIME ZONE 'UTC'",
+        "extract(hour FROM timestamp_millis(ms))",
+        "word LIKE 'a%' ESCAPE '!'",
+        "trim(BOTH FROM word)",
+        "timestamp_millis(ms) + INTERVAL 1 DAY",
+        "ms::string",
+    ],
+)
+def test_what_can_be_computed_passes(expression: str) -> None:
+    assert findings(f"ms BIGINT, word STRING, a STRING AS ({expression}\n)") == []
+
+
+@pytest.mark.parametrize(
+    ("expression", "says"),
+    [
+        ("upper(key", "is not an expression"),
+        ("nocol", "has no column `nocol`"),
+        ("1) AS x, (2", "never opened"),
+        ("nofunc(key)", "there is no function `nofunc`"),
+        ("(SELECT max(value) FROM text.passwd)", "from its own record alone"),
+        ("(TABLE text.passwd)", "from its own record alone"),
+        ("FROM text.passwd", "from its own record alone"),
+        ("'open", "does not end"),
+        ("", "it is empty"),
+        ("concat('c', key, n, r6, at)", None),
+    ],
+)
+def test_a_generators_expression_is_read_as_well(expression: str, says: str | None) -> None:
+    stream = Stream("g", parse_columns("id STRING, start STRING"), {"connector": "generator", "id": expression, "start": "2024-01-01T00:00:00Z"})
+    found = check(Declared("app", Path("."), {"g": stream}), check_source_options, lambda *_: None)
+    assert any(says in finding.message for finding in found) if says else found == []
 
 
 def test_a_table_has_no_computed_columns() -> None:

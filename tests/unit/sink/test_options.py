@@ -59,7 +59,8 @@ def test_an_unknown_option_gets_a_suggestion() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({**POSTGRES, "port": "many"}, "wants a whole number"),
+        ({**POSTGRES, "port": "many"}, "wants a port, from 1 to 65535"),
+        ({**POSTGRES, "port": "99999"}, "wants a port, from 1 to 65535"),
         ({**POSTGRES, "sslmode": "requre"}, "cannot be 'requre'"),
         ({**POSTGRES, "table": " "}, "is empty"),
         ({**POSTGRES, "host": Reference("h")}, "is not a secret"),
