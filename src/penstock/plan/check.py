@@ -16,7 +16,7 @@ from penstock.errors import UserError
 from penstock.plan.check_cycles import circles
 from penstock.plan.check_files import shared_folders
 from penstock.plan.check_fleeting import fleeting
-from penstock.plan.check_groups import misplaced_aggregates, ungrouped_columns
+from penstock.plan.check_groups import misplaced_aggregates, sorted_by_window, ungrouped_columns
 from penstock.plan.check_names import expressions, unknown_columns, unknown_functions, unknown_shared
 from penstock.plan.check_options import option_findings, setting_findings
 from penstock.plan.check_sources import SourceCheck, source_findings
@@ -47,6 +47,7 @@ _EXPRESSION_CHECKS = (
     unknown_columns,
     unknown_functions,
     misplaced_aggregates,
+    sorted_by_window,
     ungrouped_columns,
     impossible_equalities,
     impossible_conditions,

@@ -31,6 +31,15 @@ def misplaced_aggregates(view: View, expression: Expression) -> Iterator[Finding
         yield Finding(ERROR, "PlanFault", f"an aggregate, {call.name}(), cannot stand in {clause[0]}", where, excerpt, clause[1])
 
 
+def sorted_by_window(view: View, expression: Expression) -> Iterator[Finding]:
+    """What is computed OVER a window stands in the select list; Spark does not sort by anything else of it."""
+    call = next((call for call in reread.calls(expression.text) if call.over), None) if expression.role == "order" else None
+    if call is not None:
+        where, excerpt = placed(view, expression.spot.part(call.start, call.end))
+        hint = "select it under a name and sort by that: SELECT ..., row_number() OVER (...) AS place ... ORDER BY place"
+        yield Finding(ERROR, "PlanFault", f"`{call.name}` OVER a window cannot be a sort key", where, excerpt, hint)
+
+
 def ungrouped_columns(view: View, expression: Expression) -> Iterator[Finding]:
     """A column of a grouped select list that has no single value in its group.
 

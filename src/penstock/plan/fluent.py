@@ -16,6 +16,7 @@ from penstock.plan.grammar import tokens
 from penstock.plan.nodes import Aggregate, Alias, Distinct, Filter, Generate, Item, Join, Node, Order, Project, Scan, Union
 from penstock.plan.passage import Passage
 from penstock.plan.select import read_expression
+from penstock.plan.sorting import by_output
 from penstock.plan.terms import is_generator, no_ordinal, written
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
@@ -143,7 +144,8 @@ class Query:
         place = user_place()
         subs: list[Node] = []
         read = tuple(scalar(key, "key", place, subs) for key in keys)
-        return replace(self, node=Order(selected(self._whole()), read, subs=tuple(subs), where=place))
+        below = selected(self._whole())
+        return replace(self, node=Order(below, by_output(read, below), subs=tuple(subs), where=place))
 
     def limit(self, count: int, offset: int | None = None) -> Query:
         """The first `count` rows."""

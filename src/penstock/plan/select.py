@@ -19,6 +19,7 @@ from penstock.plan.own_forms import refuse_own_forms
 from penstock.plan.passage import Passage
 from penstock.plan.reading import Cte, Notes, NotUnderstood, Reading
 from penstock.plan.scalar import substitute
+from penstock.plan.sorting import by_output
 from penstock.plan.text import sql
 
 _SET_WORDS = ("union", "intersect", "except", "minus")
@@ -212,7 +213,7 @@ def _tail(reading: Reading, node: Node, low: int, high: int, windows: Mapping[st
         del bounds["limit"]
     if not keys and not bounds:
         return node
-    return Order(node, keys, bounds.get("limit"), bounds.get("offset"), tuple(subs), where=passage.where(low))
+    return Order(node, by_output(keys, node), bounds.get("limit"), bounds.get("offset"), tuple(subs), where=passage.where(low))
 
 
 def _opaque(reading: Reading, low: int, high: int) -> Node:

@@ -27,6 +27,18 @@ def output_column(text: str, items: tuple[Item, ...]) -> str | None:
     return quoted(same[0]) if same and names.count(same[0].lower()) == 1 else None
 
 
+def by_output(keys: tuple[str, ...], node: Node) -> tuple[str, ...]:
+    """The sort keys above a SELECT; one over a window, which Spark cannot sort by, is said by the column that is the same."""
+    block = node.input if isinstance(node, Distinct) else node
+    items: tuple[Item, ...] = getattr(block, "items", ())
+    return tuple(_by_output(key, items) if scalar.has_window_function(key) else key for key in keys)
+
+
+def _by_output(key: str, items: tuple[Item, ...]) -> str:
+    text, direction = terms.sort_direction(key)
+    return f"{output_column(text, items) or text} {direction}".strip()
+
+
 class SortKeys:
     """The keys of every ORDER BY that stands directly above `lower` in a plan."""
 

@@ -446,3 +446,10 @@ def test_the_key_of_a_sink_is_a_column_of_its_view(key: str, errors: int) -> Non
 
 def test_a_key_is_not_blamed_where_columns_are_not_known() -> None:
     assert not [f for f in found(view("SELECT * FROM loose"), Sink("out", "v", {"connector": "kafka", "key": "k"})) if f.severity == "error"]
+
+
+def test_a_sort_key_over_a_window_must_be_selected() -> None:
+    (finding,) = of("SELECT card FROM payments WINDOW w AS (ORDER BY at) ORDER BY row_number() OVER w LIMIT 3")
+    assert finding.code == "PlanFault"
+    assert "ORDER BY place" in (finding.hint or "")
+    assert of("SELECT card, row_number() OVER w AS place FROM payments WINDOW w AS (ORDER BY at) ORDER BY row_number() OVER w LIMIT 3") == []

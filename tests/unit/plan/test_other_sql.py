@@ -77,10 +77,24 @@ def test_the_way_out_is_one() -> None:
     assert "__watermark" in view.options
 
 
-def test_a_named_window_may_be_used_in_order_by() -> None:
-    plan = parse_select("SELECT k, rank() OVER w AS r FROM s WINDOW w AS (PARTITION BY k ORDER BY at) ORDER BY row_number() OVER w DESC")
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT k, row_number() OVER w AS r FROM s WINDOW w AS (PARTITION BY k ORDER BY at) ORDER BY row_number() OVER w DESC LIMIT 3",
+        "SELECT k, row_number() OVER (PARTITION BY k ORDER BY at) AS r FROM s ORDER BY row_number() OVER (PARTITION BY k ORDER BY at) DESC LIMIT 3",
+    ],
+)
+def test_a_sort_key_over_a_window_is_the_column_that_is_the_same(query: str) -> None:
+    """Spark refuses the key as it is written, also with its window's name in it."""
+    plan = parse_select(query)
     assert isinstance(plan, Order)
-    assert plan.keys == ("row_number() OVER (PARTITION BY k ORDER BY at) DESC",)
+    assert plan.keys == ("`r` DESC",)
+
+
+def test_a_named_window_holds_in_order_by() -> None:
+    plan = parse_select("SELECT k FROM s WINDOW w AS (PARTITION BY k ORDER BY at) ORDER BY row_number() OVER w")
+    assert isinstance(plan, Order)
+    assert plan.keys == ("row_number() OVER (PARTITION BY k ORDER BY at)",)
 
 
 def test_a_view_takes_no_list_of_columns() -> None:
