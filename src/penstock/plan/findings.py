@@ -8,6 +8,7 @@ from penstock import errors
 from penstock.errors import UserError, Where, underline
 from penstock.plan.declare import View
 from penstock.plan.grammar import Token, tokens
+from penstock.plan.literal import argument_place
 
 ERROR = "error"
 WARNING = "warning"
@@ -55,6 +56,7 @@ def placed(view: View, spot: Spot) -> tuple[Where | None, str | None]:
     """Where in the user's file a spot is, and the excerpt that shows it."""
     if not view.text or view.where is None:
         where = spot.where or view.where
+        where = argument_place(spot.text, where) if spot.text and where is not None else where
         shown = underline(spot.text, spot.start, spot.end, where.line) if spot.text and where is not None else None
         return where, shown
     begins = text_place(view)

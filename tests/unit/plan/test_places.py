@@ -70,6 +70,22 @@ def test_python_reports_the_line_of_the_literal(tmp_path: Path, call: str) -> No
     assert (found.excerpt or "").startswith(f"{found.where.line:>5} | ")
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        'app.view("v", s.where("nocol > 3"))',
+        'app.view(\n    "v",\n    s.where(\n        "nocol > 3"\n    ),\n)',
+        'app.view(\n    "v",\n    (\n        s.where("x > 3")\n        .select(\n            "k",\n            "nocol AS y",\n        )\n    ),\n)',
+        'app.view(\n    "v",\n    s.group_by("k").agg(\n        n="count(*)",\n        total="sum(nocol)",\n    ),\n)',
+    ],
+)
+def test_an_expression_of_a_query_value_stands_on_its_own_line(tmp_path: Path, call: str) -> None:
+    text = f"{APP}\ns = app.read('s')\n{call}\n"
+    (found,) = findings(tmp_path, "app.py", text)
+    assert found.where is not None
+    assert found.where.line == at(text, "nocol")[0]
+
+
 def test_of_two_equal_texts_each_call_means_its_own(tmp_path: Path) -> None:
     one = '    """\n    SELECT nocol FROM s\n    """,\n'
     text = f'{APP}app.view(\n    "a",\n{one})\napp.view(\n    "b",\n{one})\n'
