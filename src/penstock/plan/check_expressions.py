@@ -5,7 +5,6 @@ It sees the columns of one record and nothing else: no other row, no other relat
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -18,8 +17,6 @@ from penstock.plan.operands import require_operands
 from penstock.plan.passage import Passage
 from penstock.plan.reread import aggregate_calls, calls, column_refs
 from penstock.plan.resolve import closest
-
-_TIME_ZONE = re.compile(r"\bat\s+time\s+zone\b", re.IGNORECASE)
 
 
 def expression_findings(name: str, text: str, columns: Sequence[str], where: Where | None) -> Iterator[Finding]:
@@ -66,7 +63,7 @@ def _malformed(text: str) -> str | None:
     except UserError as error:
         return error.message.rpartition(": ")[2]
     beside = next((after for before, after in pairwise(column_refs(text)) if not text[before.end : after.start].strip()), None)
-    if beside is not None and not _TIME_ZONE.search(text):
+    if beside is not None:
         return f"something is missing before `{text[beside.start : beside.end]}`"
     return None
 
@@ -81,9 +78,8 @@ def _unknown_functions(name: str, text: str, where: Where | None) -> Iterator[Fi
 
 def _unknown_columns(name: str, text: str, columns: Sequence[str], where: Where | None) -> Iterator[Finding]:
     known = {column.lower() for column in columns}
-    zoned = {"at", "time", "zone"} if _TIME_ZONE.search(text) else set()
     for ref in column_refs(text):
-        if ref.parts[0].lower() not in known | zoned:
+        if ref.parts[0].lower() not in known:
             near = closest(ref.parts[0], columns)
             hint = f"did you mean `{near}`?" if near else f"there are: {', '.join(columns)}"
             yield Finding(ERROR, "NameFault", f"{name}: its record has no column `{ref.parts[0]}`", where, hint=hint)

@@ -76,7 +76,6 @@ def test_what_cannot_be_computed_is_told(columns: str, says: str) -> None:
         "CASE WHEN ms > 3 THEN 'a' ELSE 'b' END",
         "upper(word) || '-' -- why",
         "transform(array(1), x -> x + ms)",
-        "date_format(timestamp_millis(ms), 'HH') AT TIME ZONE 'UTC'",
         "extract(hour FROM timestamp_millis(ms))",
         "word LIKE 'a%' ESCAPE '!'",
         "trim(BOTH FROM word)",

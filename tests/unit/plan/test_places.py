@@ -9,7 +9,17 @@ import pytest
 from penstock.plan.check import Finding, check
 from penstock.plan.load import load
 
-STREAM = "CREATE STREAM s (k STRING, x INT) WITH (connector = 'files', path = 'in');"
+STREAM = "CREATE STREAM s (k STRING, x INT, at TIMESTAMP) WITH (connector = 'files', path = 'in');"
+HOURLY = """CREATE VIEW v
+WITH (store = 'true')
+AS
+
+-- how much per hour
+SELECT window.start AS st, k, sum(x) AS sx
+FROM s
+WHERE nocol > 3
+GROUP BY window(at, '1 hour'), k
+HAVING sum(x) > 3;"""
 APP = """import textwrap
 
 import penstock as ps
@@ -36,7 +46,7 @@ def at(text: str, word: str) -> tuple[int, int]:
     "view",
     [
         "CREATE VIEW v AS SELECT nocol FROM s;",
-        "CREATE VIEW v\nWITH (store = 'true')\nAS\n\n-- s, by k\nSELECT k, sum(x) AS sx\nFROM s\nWHERE nocol > 3\nGROUP BY k;",
+        HOURLY,
         "CREATE VIEW v AS\n-- a\n/* b\n c */ SELECT k\nFROM s AS s WHERE nocol > 3;",
         "CREATE VIEW v AS\n\nSELECT k FROM s WHERE nocol > 3 AND k = 'nocol2'\n;",
     ],
