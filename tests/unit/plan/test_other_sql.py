@@ -7,7 +7,7 @@ import pytest
 from penstock.errors import PlanFault, SyntaxFault
 from penstock.plan.nodes import Order
 from penstock.plan.select import parse_select
-from penstock.plan.statements import parse, parse_statements
+from penstock.plan.statements import parse, parse_creates
 from penstock.plan.text import sql
 
 TUMBLE = "TUMBLE(TABLE s, DESCRIPTOR(at), INTERVAL '1' MINUTE)"
@@ -71,10 +71,10 @@ def test_what_does_not_go_together_is_named_with_a_way_out(query: str, names: tu
 
 def test_the_way_out_is_one() -> None:
     assert "window_start" in sql(parse_select(f"WITH w AS (SELECT * FROM {TUMBLE}) SELECT * FROM w {QUALIFY}"))
-    (view,) = parse_statements(
+    (create,) = parse_creates(
         f"CREATE VIEW v AS WITH w AS (SELECT * FROM STREAM s WATERMARK at DELAY OF INTERVAL 10 SECONDS) SELECT * FROM w {QUALIFY}", "app.sql"
     )
-    assert "__watermark" in view.options
+    assert "__watermark" in create.declaration.options
 
 
 @pytest.mark.parametrize(
