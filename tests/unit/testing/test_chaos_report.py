@@ -110,6 +110,24 @@ def test_what_does_not_say_when_lies_between_what_does() -> None:
     assert unexplained([said], at_work("kill-jvm", since=25), {}, moment(20)) == [said]
 
 
+def test_what_several_jobs_failed_of_explains_their_end() -> None:
+    several = [
+        "error: 2 jobs failed:",
+        "  one: Spark's JVM has ended: it was killed",
+        "  two: Spark's JVM has ended: it was killed",
+        "hint: run again",
+    ]
+    assert unexplained(several, at_work("kill-jvm"), {}, LAST) == []
+    assert unexplained(several, at_work("duplicates"), {}, LAST) == [" / ".join([several[0], several[3]])]
+
+
+def test_that_a_task_failed_says_nothing_beside_why() -> None:
+    aborted = "2026-11-16T02:32:43.600Z ERROR [7] TaskSetManager: Task 0 in stage 28.0 failed 1 times; aborting job"
+    assert unexplained([aborted], at_work("duplicates"), {}, LAST) == []
+    lost = ["2026-11-16T02:32:43.500Z WARN [7] TaskSetManager: Lost task 0.0 in stage 28.0", "java.lang.NullPointerException: x"]
+    assert len(unexplained([*lost, aborted], at_work("duplicates"), {}, LAST)) == 1
+
+
 def test_what_follows_a_harmless_line_may_be_of_another_process_and_later() -> None:
     lines = ["2026-11-16T02:32:10.000Z WARN [7] Some: harmless", "Traceback (most recent call last):", "ConnectionResetError: peer"]
     following = "2026-11-16T02:32:30.000Z WARN [7] Some: harmless"

@@ -17,6 +17,7 @@ ALWAYS = (
     r"StopRequested|InterruptedException|ClosedByInterruptException|InterruptedIOException|ShutdownHook|shut down",
     r"is a replay of what is already stored|is started again in|stopped at once|the batch took too long",
     r"Unable to load native-hadoop|NativeCodeLoader|RejectedExecutionException|rejected from .*(?:Shutting down|Terminated)|in statusUpdate",
+    r"failed \d+ times; aborting job",  # why it failed is told in the record before
     r"IllegalStateException: Pool not open",  # the Kafka connector's pool of consumers closes as the JVM ends, under a task that still asks
 )
 _USUAL = re.compile("|".join(ALWAYS))
@@ -25,6 +26,8 @@ _HEADLINE = re.compile(
     r"|^\S+ ERROR |^[\d:]+ error |^error: |internal error"
 )
 _BEGINS = re.compile(r"\{|\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d |error: |internal error")
+# A job of several that failed, with its reason; why each did is also told when it does.
+_LISTED = re.compile(r"  \w+: ")
 # What Spark says for the driver whose number stands in brackets.
 _OF_DRIVER = re.compile(r"^(\S+Z) \w+ \[(\d+)\] ")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?Z?")
@@ -92,7 +95,7 @@ def unexplained(lines: Sequence[str], faults: Sequence[AtWork], killed: Mapping[
         said = [text for line in record if (text := _said(line)) is not None]
         if not said or _of_an_orphan(record[0], killed):
             continue
-        texts = [*said, *(line for line in record if line[:1].strip())]
+        texts = [*said, *(line for line in record if line[:1].strip() or _LISTED.match(line))]
         if not any(map(_USUAL.search, texts)) and not any(fault.explains(texts, moment) for fault in faults):
             more = [line for line in record[1:] if line[:1].strip()]
             found.append(" / ".join(text[:200] for text in [said[0], *more[:2]] if text))
