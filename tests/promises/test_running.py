@@ -14,6 +14,7 @@ from penstock.errors import EngineError, SinkError, SourceError, StateError, Typ
 from penstock.spark.broker import free_port
 from penstock.spark.checkpoint import last_epoch, read_epoch
 from penstock.testing.trial import Trial
+from penstock.testing.verify.run import verify
 
 SALES = "CREATE STREAM sales (item STRING, amount INT) WITH (connector = 'files', path = 'sales', format = 'json');"
 TOTALS = "CREATE MATERIALIZED VIEW totals AS SELECT item, sum(amount) AS total FROM sales GROUP BY item;"
@@ -276,3 +277,23 @@ def test_a_failure_of_spark_is_no_mistake_of_the_users(trial: Trial) -> None:
     assert "offset" in str(error)
     assert seen.last["copy"].status == "failed"
     assert trial.rows("copy") == [{"item": "tea", "amount": 2}]
+
+
+def test_a_stream_on_both_sides_of_a_union_goes_on_in_the_next_run(trial: Trial) -> None:
+    """Spark has one source for both, with one folder and two places in its offset log."""
+    trial.write(
+        "app.sql",
+        """
+        CREATE STREAM s (a INT, b INT) WITH (connector = 'files', path = 's', format = 'json');
+        CREATE STREAM t (c INT) WITH (connector = 'files', path = 't', format = 'json');
+        CREATE MATERIALIZED VIEW v AS SELECT a AS n FROM s UNION ALL SELECT b FROM s UNION ALL SELECT c FROM t;
+        """,
+    )
+    for n in (1, 2):
+        trial.feed("s", {"a": 10 * n, "b": 10 * n + 1}, {"a": "wrong"})
+        trial.feed("t", {"c": 10 * n + 2}, {"c": "wrong"})
+        trial.drain()
+    assert sorted(row["n"] for row in trial.rows("v")) == [10, 11, 12, 20, 21, 22]
+    assert [len(trial.rows(f"{name}__dead")) for name in ("s", "t")] == [2, 2]
+    with trial.engine() as engine:
+        assert [verdict.as_json() for verdict in verify(engine, session=trial.session) if not verdict.equal] == []

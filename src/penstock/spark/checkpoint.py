@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,11 +51,21 @@ def read_epoch(checkpoint: Path, epoch: int) -> LoggedEpoch:
         ) from error
 
 
-def span_of(checkpoint: Path, epoch: int, source: int, *, from_start: bool) -> Span:
-    """What the `source`-th source of the plan gave in `epoch`, or from the beginning up to its end."""
-    end = read_epoch(checkpoint, epoch).ends[source]
-    start = None if from_start or epoch == 0 else read_epoch(checkpoint, epoch - 1).ends[source]
-    return Span(start, end, checkpoint / "sources" / str(source))
+def span_of(checkpoint: Path, epoch: int, names: Sequence[str], place: int, *, from_start: bool) -> Span:
+    """What the source at `place` of the offset log gave in `epoch`, or from the beginning up to its end; `names` as for `log_of`."""
+    end = read_epoch(checkpoint, epoch).ends[place]
+    start = None if from_start or epoch == 0 else read_epoch(checkpoint, epoch - 1).ends[place]
+    return Span(start, end, log_of(checkpoint, names, place))
+
+
+def log_of(checkpoint: Path, names: Sequence[str], place: int) -> Path:
+    """The folder in which the source at `place` of the offset log keeps what it has read; `names` are the streams in that order.
+
+    Of a stream that stands on both sides of a union Spark makes one source: it has two places in the offset log, and one folder.
+    """
+    own = list(dict.fromkeys(names))
+    shared = len(own) < len(names) and len(_epochs(checkpoint / "sources")) == len(own)
+    return checkpoint / "sources" / str(own.index(names[place]) if shared else place)
 
 
 def source_order(occurrences: list[str], sources: int) -> list[str]:

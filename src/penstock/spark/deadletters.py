@@ -51,7 +51,7 @@ class DeadLetters:
 
     def _span(self, stream: str, epoch: int) -> Span:
         names = source_order(list(self._occurrences), len(read_epoch(self._checkpoint, epoch).ends))
-        return span_of(self._checkpoint, epoch, names.index(stream), from_start=False)
+        return span_of(self._checkpoint, epoch, names, names.index(stream), from_start=False)
 
     def _name_unreadable(self, stream: str, epoch: int) -> None:
         """Files that Spark had to skip, whole or from some point on: one letter for each, without its bytes."""

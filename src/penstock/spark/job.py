@@ -27,7 +27,7 @@ from penstock.sink.store import AlreadyCommitted, EpochWriter, Store
 from penstock.source import Span
 from penstock.spark import rows
 from penstock.spark.agreement import check_ledger
-from penstock.spark.checkpoint import read_epoch, source_order, span_of
+from penstock.spark.checkpoint import log_of, read_epoch, source_order, span_of
 from penstock.spark.deadletters import DeadLetters
 from penstock.spark.epochlog import EpochLog
 from penstock.spark.frames import App
@@ -237,15 +237,16 @@ class JobRun:
     def _spans(self, number: int) -> dict[str, Span]:
         logged = read_epoch(self._life.checkpoint, number)
         names = source_order(list(self._lower.occurrences), len(logged.ends))
-        return {name: span_of(self._life.checkpoint, number, index, from_start=True) for index, name in enumerate(names)}
+        return {name: span_of(self._life.checkpoint, number, names, index, from_start=True) for index, name in enumerate(names)}
 
     def _clocks(self, number: int) -> dict[str, str]:
         """A record is judged by the clock of its own epoch; where a stream has no dead letter none was dated ahead, and any later clock will do."""
         logged = read_epoch(self._life.checkpoint, number)
         found = dict.fromkeys(self._timed, f"timestamp_millis({logged.time_ms})")
-        for index, name in enumerate(source_order(list(self._lower.occurrences), len(logged.ends))):
+        names = source_order(list(self._lower.occurrences), len(logged.ends))
+        for index, name in enumerate(names):
             if name in found and self._store.dead_count(name):
-                source = self._life.checkpoint / "sources" / str(index)
+                source = log_of(self._life.checkpoint, names, index)
                 found[name] = clock_at(self._app.declared.streams[name].options, source, self._log.upto(number))
         return found
 

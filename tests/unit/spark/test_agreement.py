@@ -10,6 +10,7 @@ import pytest
 
 from penstock.errors import StateError
 from penstock.spark.agreement import check_checkpoint, check_ledger, check_place
+from penstock.spark.checkpoint import log_of
 
 
 def write(path: Path, text: str) -> None:
@@ -124,3 +125,23 @@ def test_a_sink_that_is_ahead_or_has_lost_epochs_is_refused(tmp_path: Path, at: 
 @pytest.mark.parametrize(("at", "confirmed"), [(5, 5), (5, 4), (-1, -1), (3, 3)])
 def test_a_sink_that_lags_or_confirmed_late_is_taken(tmp_path: Path, at: int, confirmed: int) -> None:
     check_place("s", "v", "place", at=at, confirmed=confirmed, ledger=5, checkpoint=tmp_path)
+
+
+def test_a_source_with_two_places_in_the_offset_log_has_one_folder(tmp_path: Path) -> None:
+    """As that of a stream on both sides of a union."""
+    for number in range(2):
+        write(
+            tmp_path / "offsets" / str(number),
+            f'v1\n{{"batchWatermarkMs":0,"batchTimestampMs":1}}\n{{"logOffset":{number}}}\n{{"logOffset":{number}}}',
+        )
+        write(tmp_path / "commits" / str(number), 'v1\n{"nextBatchWatermarkMs":0}')
+        write(tmp_path / "sources" / "0" / str(number), "v1")
+    write(tmp_path / "metadata", '{"id":"q"}')
+    assert check_checkpoint(tmp_path) == (1, 1)
+    assert log_of(tmp_path, ["s", "s"], 1) == tmp_path / "sources" / "0"
+    (tmp_path / "sources" / "0" / "1").unlink()
+    with pytest.raises(StateError, match="sources/0/1 is missing"):
+        check_checkpoint(tmp_path)
+    (tmp_path / "sources" / "1").mkdir()
+    assert log_of(tmp_path, ["s", "s"], 1) == tmp_path / "sources" / "1"
+    assert log_of(tmp_path, ["s", "t", "s"], 2) == tmp_path / "sources" / "0"

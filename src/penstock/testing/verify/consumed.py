@@ -14,7 +14,7 @@ from penstock.plan.declare import Declared
 from penstock.plan.nodes import Scan, walk
 from penstock.share.jobs import Job
 from penstock.source import Span
-from penstock.spark.checkpoint import LoggedEpoch, first_epoch, last_epoch, source_order
+from penstock.spark.checkpoint import LoggedEpoch, first_epoch, last_epoch, log_of, source_order
 from penstock.spark.epochlog import kept_epochs, logged_epochs
 
 _NEVER_RAN = "run the app first: `penstock run APP --drain`"
@@ -41,12 +41,12 @@ class Life:
 
     def span(self, stream: str, end: LoggedEpoch) -> Span:
         """What was taken of a stream by the epochs up to `end`."""
-        log = self.folder(stream, end)
-        return Span(None, end.ends[int(log.name)], log)
+        return Span(None, end.ends[self.source(stream, len(end.ends))], self.folder(stream, end))
 
     def folder(self, stream: str, end: LoggedEpoch) -> Path:
         """The folder of a stream's source in the checkpoint."""
-        return self.checkpoint / "sources" / str(self.source(stream, len(end.ends)))
+        names = source_order(list(self.occurrences), len(end.ends))
+        return log_of(self.checkpoint, names, names.index(stream))
 
     def logged(self, epoch: int) -> list[LoggedEpoch]:
         """What the epochs up to `epoch` took, as far back as it is kept without a gap; StateError when Spark has forgotten `epoch` itself."""
