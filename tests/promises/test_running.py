@@ -174,15 +174,15 @@ def test_the_trigger_once_takes_what_is_there_and_ends_by_itself(trial: Trial, h
 
 @pytest.mark.parametrize("how", ["setting", "option"])
 def test_an_interval_lets_one_batch_begin_in_each(trial: Trial, how: str) -> None:
-    """However much is waiting, no two epochs begin in the same second."""
+    """However much is waiting, a batch waits for the next second; one that began late, on a loaded machine, may be followed at once."""
     app(trial, COPY if how == "setting" else COPY.replace("copy AS", "copy WITH (trigger = '1 second') AS"))
     for number in range(3):
         sold(trial, ("tea", number))
     chosen = trial.having(batch_files_max="1", trigger="1 second" if how == "setting" else "")
     with chosen.live() as running:
         running.until(lambda: running.last and running.last["copy"].epoch >= 2)
-    moments = [read_epoch(checkpoint(trial, "copy"), epoch).time_ms // 1000 for epoch in range(3)]
-    assert len(set(moments)) == 3
+    first, _, third = (read_epoch(checkpoint(trial, "copy"), epoch).time_ms for epoch in range(3))
+    assert third - first >= 1000
     assert [row["amount"] for row in trial.rows("copy")] == [0, 1, 2]
 
 
