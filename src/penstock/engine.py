@@ -40,7 +40,7 @@ class Runner(Protocol):
         """A view's rows in the results store; None if it never ran."""
 
     def trouble(self, view: str) -> str | None:
-        """Why the view's kept rows may not be all: how its last run failed; None: it did not."""
+        """Why the view's kept rows may not be what is asked for: it failed in its last run, or has changed since; None: there is nothing to say."""
 
     def status(self) -> list[ViewStatus]:
         """Every view as its last run left it, in order of declaration; needs no Spark."""
@@ -137,7 +137,7 @@ class Engine:
         """A view's kept rows; says so where they are none, or may not be all of them."""
         found, trouble = self._run().kept(view), self._run().trouble(view)
         if trouble is not None:
-            log.warning("view `%s` failed in its last run, so its rows may not be all: %s", view, trouble, extra={"view": view})
+            log.warning("view `%s` %s", view, trouble, extra={"view": view})
         elif found is None:
             log.warning("view `%s` has not run: it is computed over the history", view, extra={"view": view})
         return found

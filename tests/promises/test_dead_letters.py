@@ -225,6 +225,8 @@ def test_csv_files_of_two_orders_are_never_mixed_up(trial: Trial) -> None:
         "app.sql",
         """
         CREATE STREAM orders (id INT, amount INT) WITH (connector = 'files', path = 'orders', format = 'csv', header = 'true');
+        CREATE TABLE declared (id INT, amount INT) WITH (connector = 'files', path = 'orders', format = 'csv', header = 'true');
+        CREATE TABLE found WITH (connector = 'files', path = 'orders', format = 'csv', header = 'true');
         CREATE MATERIALIZED VIEW copy AS SELECT id, amount FROM orders;
         """,
     )
@@ -237,6 +239,12 @@ def test_csv_files_of_two_orders_are_never_mixed_up(trial: Trial) -> None:
     with pytest.raises(OptionFault, match=r"2\.csv has the columns in another order: id, amount"):
         trial.drain()
     assert trial.rows("copy") == [{"id": 1, "amount": 100}]
+    both = [{"id": 1, "amount": 100}, {"id": 2, "amount": 200}]
+    assert sorted(trial.batch("copy"), key=str) == sorted(trial.rows("orders"), key=str) == both
+    assert [sorted(trial.rows(table), key=str) for table in ("declared", "found")] == [
+        both,
+        [{"amount": row["amount"], "id": row["id"]} for row in both],
+    ]
     assert trial.rows("orders__dead") == []
     (folder / "2.csv").write_text("amount,id\n200,2\n")
     trial.drain()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
 import pytest
 
-from penstock.errors import NameFault, PlanFault
+from penstock.errors import NameFault, PlanFault, StateError
 from penstock.testing.trial import Trial
 
 SALES = "CREATE STREAM sales (item STRING, amount INT) WITH (connector = 'files', path = 'sales', format = 'json');"
@@ -53,3 +54,32 @@ def test_a_folder_that_is_not_there_is_told_when_a_run_begins(trial: Trial, capl
     with trial.engine() as engine:
         assert list(engine.peek("copy").lines) == []
     assert warned(caplog) == []
+
+
+def test_whoever_reads_a_view_that_has_changed_since_it_ran_is_told(trial: Trial, caplog: pytest.LogCaptureFixture) -> None:
+    trial.write("app.sql", "\n".join((SALES, COPY)))
+    trial.feed("sales", {"item": "tea", "amount": 1})
+    trial.drain()
+    trial.write("app.sql", "\n".join((SALES, COPY.replace("SELECT ", "SELECT 'new' AS kind, ", 1))))
+    caplog.clear()
+    with trial.engine() as engine:
+        assert len(list(engine.peek("copy").lines)) == 1
+        assert "view `copy` has changed since it ran" in warned(caplog)[0]
+        assert "has changed since it ran" in engine.status()[0].detail
+    trial.drain()
+    with trial.engine() as engine:
+        assert engine.status()[0].detail == ""
+
+
+def test_files_that_moved_since_they_were_read_are_not_read_once_more(trial: Trial) -> None:
+    trial.write("app.sql", "\n".join((SALES, COPY)))
+    trial.feed("sales", {"item": "tea", "amount": 1})
+    trial.drain()
+    moved = replace(trial, folder=trial.folder.with_name("elsewhere"))
+    trial.folder.rename(moved.folder)
+    error, _ = moved.fail(StateError)
+    assert f"its files were read from {trial.folder / 'sales'}, and are now looked for at {moved.folder / 'sales'}" in error.message
+    moved.folder.rename(trial.folder)
+    trial.feed("sales", {"item": "milk", "amount": 2})
+    trial.drain()
+    assert [row["item"] for row in trial.rows("copy")] == ["tea", "milk"]

@@ -54,6 +54,10 @@ class Job:
     fingerprint: str
     old_fingerprint: str = ""
 
+    def is_known_by(self, fingerprint: str) -> bool:
+        """Whether that is what a job of the same meaning was known by."""
+        return fingerprint in (self.fingerprint, self.old_fingerprint)
+
     @property
     def cut(self) -> Cut:
         return self.members[0].cut

@@ -13,6 +13,7 @@ import gzip
 import re
 import zlib
 from collections.abc import Mapping
+from functools import reduce
 from pathlib import Path
 from urllib.parse import urlparse
 
@@ -56,22 +57,43 @@ class Files:
 
     def live(self, spark: SparkSession, limits: Limits) -> DataFrame:
         reader = spark.readStream.format(self._format).options(**self._reading(), **_NO_FILE_TOO_OLD, **_bound(limits))
-        return self._rows(reader.schema(self._read_schema()).load(_watched(self.path)), _NO_POSITION)
+        return self._rows(reader.schema(self._read_schema(self._written)).load(_watched(self.path)), _NO_POSITION)
 
     def history(self, spark: SparkSession, span: Span) -> DataFrame:
-        reader = spark.read.format(self._format).options(**self._reading()).schema(self._read_schema())
-        if span.start is None and span.end is None:
-            return self._rows(reader.load(self.path if self._anything() else []))
+        whole = span.start is None and span.end is None
+        files = [] if whole else self._logged(span)
+        orders = self._orders(present(self.path) if whole else files) if self._header else {}
+        if set(orders) - {self._written}:
+            frames = (self._read(spark, [plain(file) for file in group], self._base(), columns) for columns, group in orders.items())
+            return reduce(DataFrame.unionAll, frames)
+        if whole:
+            return self._read(spark, self.path if self._anything() else [], {}, self._written)
+        return self._read(spark, [plain(file) for file in files], self._base(), self._written)
+
+    def _read(self, spark: SparkSession, paths: str | list[str], more: Mapping[str, str], columns: Schema) -> DataFrame:
+        reader = spark.read.format(self._format).options(**self._reading(), **more)
+        return self._rows(reader.schema(self._read_schema(columns)).load(paths))
+
+    def _orders(self, files: list[str]) -> dict[Schema, list[str]]:
+        """Csv files by the columns to read them with: one whose header has them in another order has its own. (Live all are read in one.)"""
+        found: dict[Schema, list[str]] = {}
+        for file in files:
+            header = _header(urlparse_path(file)) if is_local(file) else []
+            found.setdefault(self._named_by(header) if self._in_other_order(header) else self._written, []).append(file)
+        return found
+
+    def _logged(self, span: Span) -> list[str]:
+        """The files of some epochs; SourceError where one is gone."""
         if span.log is None:
             raise SourceError(f"stream `{self._spec.name}`: the files of an epoch can only be told from its checkpoint")
         files = files_between(span.log, entry_of(span.start), entry_of(span.end))
-        missing = [file for file in files if _is_local(file) and not Path(urlparse_path(file)).exists()]
+        missing = [file for file in files if is_local(file) and not Path(urlparse_path(file)).exists()]
         if missing:
             raise SourceError(
                 f"stream `{self._spec.name}`: {len(missing)} of its files are gone, the first is {urlparse_path(missing[0])}",
                 hint="history needs the files that were read; put them back, or start anew with another state folder",
             )
-        return self._rows(reader.options(**self._base()).load([_plain(file) for file in files]))
+        return files
 
     def close(self) -> None:
         return None
@@ -79,12 +101,13 @@ class Files:
     def unreadable(self, spark: SparkSession, span: Span) -> list[tuple[str, str]]:
         """Files that Spark skips, whole or from some point on, with the reason: broken archives, parquet that is broken or of other types.
 
-        OptionFault for a csv file whose header has the columns in another order than they are read: its values would be mixed up.
+        OptionFault for a csv file of an epoch whose header has the columns in another order: live, all are read in one, and its values would be
+        mixed up.
         """
         whole = span.start is None and span.end is None
         names = present(self.path) if whole or span.log is None else files_between(span.log, entry_of(span.start), entry_of(span.end))
-        if self._header:
-            self._same_order([urlparse_path(name) for name in names if _is_local(name)])
+        if self._header and not whole:
+            self._same_order([urlparse_path(name) for name in names if is_local(name)])
         if self._format != "parquet":
             return self._cut_off(spark, [name for name in names if name.endswith(_PACKED)])
         return self._broken_parquet(spark, names)
@@ -94,7 +117,7 @@ class Files:
         reader = spark.read.option("ignoreCorruptFiles", "false")
         try:
             if names:
-                reader.text([_plain(name) for name in names]).count()
+                reader.text([plain(name) for name in names]).count()
             return []
         except (PySparkException, Py4JJavaError) as error:
             if len(names) == 1:
@@ -102,20 +125,25 @@ class Files:
         return [found for name in names for found in self._cut_off(spark, [name])]
 
     def _same_order(self, names: list[str]) -> None:
-        declared = {name.lower() for name in self._spec.schema.names}
-        read = [name.lower() for name in self._written.names]
         for name in names:
-            header = [column.lower() for column in _header(name)]
-            if declared <= set(header) and [column for column in header if column in declared] != [column for column in read if column in declared]:
+            header = _header(name)
+            if self._in_other_order(header):
+                read = ", ".join(name.lower() for name in self._written.names)
                 raise OptionFault(
-                    f"`{self._spec.name}`: the header of {name} has the columns in another order: {', '.join(header)}",
-                    hint=f"the first file, or the declaration where there was none, has {', '.join(read)}; write the file anew in that order",
+                    f"`{self._spec.name}`: the header of {name} has the columns in another order: {', '.join(header).lower()}",
+                    hint=f"the first file, or the declaration where there was none, has {read}; write the file anew in that order",
                 )
+
+    def _in_other_order(self, header: list[str]) -> bool:
+        """Whether a header names all the declared columns, and not in the order in which they are read."""
+        declared = {name.lower() for name in self._spec.schema.names}
+        named, read = ([name.lower() for name in names if name.lower() in declared] for names in (header, self._written.names))
+        return declared <= set(named) and named != read
 
     def _broken_parquet(self, spark: SparkSession, names: list[str]) -> list[tuple[str, str]]:
         found = []
         tried: dict[pyarrow.Schema, str | None] = {}
-        for name in (urlparse_path(name) for name in names if _is_local(name)):
+        for name in (urlparse_path(name) for name in names if is_local(name)):
             try:
                 columns = pyarrow.parquet.read_schema(name)
             except (ArrowException, OSError) as error:
@@ -134,7 +162,7 @@ class Files:
         if not declared & {column.lower() for column in pyarrow.parquet.read_schema(name).names}:
             return "has none of the declared columns"
         try:
-            spark.read.schema(self._spec.schema.ddl).option("ignoreCorruptFiles", "false").parquet(_plain(name)).limit(1).collect()
+            spark.read.schema(self._spec.schema.ddl).option("ignoreCorruptFiles", "false").parquet(plain(name)).limit(1).collect()
         except (PySparkException, Py4JJavaError) as error:
             return f"does not fit the declared types: {_MISMATCH.sub('', str(error)).splitlines()[0]}"
         return None
@@ -154,29 +182,37 @@ class Files:
             return {"columnNameOfCorruptRecord": CORRUPT, "columnPruning": "false", "header": header, "escape": '"', "ignoreCorruptFiles": "true"}
         return {"ignoreCorruptFiles": "true"} | ({"lineSep": self._line_end} if self._line_end else {})
 
-    def _read_schema(self) -> str:
+    def _read_schema(self, columns: Schema) -> str:
         if self._format == "text":
             return "value STRING"
         if self._format == "parquet":
             return self._spec.schema.ddl
-        return f"{self._written.ddl}, {CORRUPT} STRING"
+        return f"{columns.ddl}, {CORRUPT} STRING"
 
     def _file_schema(self) -> Schema:
         """The columns in the order of the files: a csv header is believed where it names all the declared ones. What comes later keeps to it."""
         files = present(self.path) if self._header else []
-        if not files:
-            return self._spec.schema
-        names = _header(files[0])
+        return self._named_by(_header(files[0])) if files else self._spec.schema
+
+    def _named_by(self, names: list[str]) -> Schema:
         if not {name.lower() for name in self._spec.schema.names} <= {name.lower() for name in names}:
             return self._spec.schema
         return Schema(tuple(self._spec.schema.find(name) or Column(name or f"_c{place}", "string") for place, name in enumerate(names)))
 
     def _base(self) -> Mapping[str, str]:
         """Partition folders (`day=2024-05-01`) are found from the declared folder down, also when single files are read."""
-        return {"basePath": self.path} if _is_local(self.path) and Path(self.path).is_dir() else {}
+        return {"basePath": self.path} if is_local(self.path) and Path(self.path).is_dir() else {}
 
     def _anything(self) -> bool:
-        return not _is_local(self.path) or bool(present(self.path))
+        return not is_local(self.path) or bool(present(self.path))
+
+
+def by_header(names: list[str]) -> dict[tuple[str, ...], list[str]]:
+    """The csv files by the columns that their headers name, in their order."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for name in names:
+        found.setdefault(tuple(column.lower() for column in _header(name)), []).append(name)
+    return found
 
 
 def _header(name: str) -> list[str]:
@@ -197,13 +233,13 @@ def _root_cause(error: Exception) -> str:
 
 def _watched(path: str) -> str:
     """Spark can only watch folders and globs, so what is no folder (yet) is written as a glob of one name."""
-    if not _is_local(path) or set(path) & set("*?[]{}") or Path(urlparse_path(path)).is_dir():
+    if not is_local(path) or set(path) & set("*?[]{}") or Path(urlparse_path(path)).is_dir():
         return path
     head, _, name = path.rpartition("/")
     return f"{head}/{{{name}}}"
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
     """A name in which `*`, `[` and the like mean themselves."""
     return _GLOB_MARKS.sub(r"\\\1", name)
 
@@ -233,7 +269,7 @@ def _below(file: Path, roots: list[Path]) -> tuple[str, ...]:
     return file.relative_to(root).parts or (file.name,)
 
 
-def _is_local(path: str) -> bool:
+def is_local(path: str) -> bool:
     return "://" not in path or path.startswith("file:")
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import OptionFault
 from penstock.option import STREAM, TABLE
 from penstock.source import Source, SourceSpec, Span
-from penstock.source.files import Files, located, present
+from penstock.source.files import Files, by_header, located, plain, present
 from penstock.source.generator import Generator
 from penstock.source.kafka import Kafka
 from penstock.source.options import CONNECTORS_OF, option_value
@@ -53,5 +54,9 @@ def _file_table(spark: SparkSession, spec: SourceSpec) -> DataFrame:
     if not len(spec.schema):
         header = option_value(spec.options, "files", "header") or "false"
         csv = {"header": header, "inferSchema": "true", "escape": '"'} if shape == "csv" else {}
-        return spark.read.format(shape).options(**csv).load(path)
+        orders = by_header(present(path)) if header == "true" and shape == "csv" and "://" not in path else {}
+        reader = spark.read.format(shape).options(**csv)
+        if len(orders) > 1 and len(set(map(frozenset, orders))) == 1:
+            return reduce(DataFrame.unionByName, (reader.load([plain(file) for file in files]) for files in orders.values()))
+        return reader.load(path)
     return Files(spec).history(spark, Span())

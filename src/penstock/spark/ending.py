@@ -19,6 +19,7 @@ from penstock.spark.checkpoint import last_epoch
 from penstock.spark.missing import passed_gaps
 
 log = logging.getLogger("penstock.spark")
+CHANGED = "has changed since it ran: the next run makes it anew"
 
 
 class Ended(Protocol):
@@ -62,8 +63,15 @@ def view_status(store: Store, catalog: Catalog, job: Job, member: Member) -> Vie
     """All that is known of a view without running it."""
     last, life = last_status(store, job.name), catalog.current(job.name)
     status, detail, at = (last.status, last.detail, last.at) if last is not None else ("not run", "", None)
+    detail = f"it {CHANGED}" if not detail and has_changed(catalog, job) else detail
     epoch = -1 if life is None else last_epoch(life[1] / "commits")
     return ViewStatus(member.name, job.name, status, detail, at, epoch, store.count(member.name), passed_gaps(store, job.name))
+
+
+def has_changed(catalog: Catalog, job: Job) -> bool:
+    """Whether a job has run with another meaning than it has now."""
+    life = catalog.life(job.name)
+    return life is not None and not job.is_known_by(life.fingerprint)
 
 
 def raise_failed(guards: Sequence[Ended]) -> None:

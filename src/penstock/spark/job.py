@@ -32,6 +32,7 @@ from penstock.spark.deadletters import DeadLetters
 from penstock.spark.epochlog import EpochLog
 from penstock.spark.frames import App
 from penstock.spark.lower import encoded, open_lower
+from penstock.spark.moved import check_not_moved
 from penstock.spark.outbox import Outbox
 from penstock.spark.places import clock_at
 from penstock.spark.upper import Upper, evaluate, open_upper, recompute, recompute_columns
@@ -62,6 +63,7 @@ class JobRun:
         check_ledger(job.name, incarnation.checkpoint, store.committed(job.name, incarnation.name))
         self._position = store.take_over(job.name, incarnation.name)
         self._lower = open_lower(self._spark, app, job.members[0])
+        check_not_moved(app, self._lower.occurrences, incarnation.checkpoint)
         self._timed = [name for name in dict.fromkeys(self._lower.occurrences) if app.declared.streams[name].event_time]
         self._uppers: dict[str, Upper] = {}
         schemas = self._open_views()

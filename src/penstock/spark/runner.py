@@ -24,7 +24,7 @@ from penstock.source import Recorded
 from penstock.spark import rows
 from penstock.spark.backlog import Backlog
 from penstock.spark.checkpoint import last_epoch
-from penstock.spark.ending import last_status, note_status, raise_failed, view_status
+from penstock.spark.ending import CHANGED, has_changed, last_status, note_status, raise_failed, view_status
 from penstock.spark.faults import in_users_words
 from penstock.spark.frames import App, plan_frame, register_history
 from penstock.spark.gap import pass_gaps
@@ -97,9 +97,11 @@ class SparkRunner:
     def trouble(self, view: str) -> str | None:
         if not self._has_results():
             return None
-        job = next(job.name for job in jobs(self._app.declared) if any(member.name == view for member in job.members))
-        found = last_status(self._results(), job)
-        return found.detail if found is not None and found.status == "failed" else None
+        job = next(job for job in jobs(self._app.declared) if any(member.name == view for member in job.members))
+        if has_changed(Catalog(self._app.state), job):
+            return f"{CHANGED}; these rows are of what it was before"
+        found = last_status(self._results(), job.name)
+        return f"failed in its last run, so its rows may not be all: {found.detail}" if found is not None and found.status == "failed" else None
 
     def status(self) -> list[ViewStatus]:
         if not self._has_results():

@@ -77,7 +77,10 @@ class Guard:
             log.warning("job %s failed and is started again in %g s: %s", self.job.name, wait, error)
             self._turn("restarting", str(error).splitlines()[0], restarts=self.progress.restarts + 1)
             self.stop.wait(wait)
-        self._turn("stopped")
+        if failures:  # stopped while it waited to be started again
+            self._turn("failed", self.progress.detail, rows_per_s=0.0)
+        else:
+            self._turn("stopped")
 
     def _turn(self, status: str, detail: str = "", **figures: Any) -> None:
         now = time.time()

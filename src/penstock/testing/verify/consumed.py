@@ -66,7 +66,7 @@ def life_of(job: Job, declared: Declared, state: Path) -> Life:
     found = Catalog(state).life(job.name)
     if found is None:
         raise StateError(f"view {names} has not run yet from the state folder {state}", hint=_NEVER_RAN)
-    if found.fingerprint not in (job.fingerprint, job.old_fingerprint):
+    if not job.is_known_by(found.fingerprint):
         raise StateError(
             f"view {names} has changed since it ran: what was delivered belongs to what it was before",
             hint="run the app, which builds the view anew, or verify the app as it was",
