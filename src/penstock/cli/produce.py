@@ -73,6 +73,8 @@ def produce(
         raise OptionFault("produce wants a file, or --app and --stream, or all three", hint="e.g. penstock produce clicks.json --topic clicks")
     if file is not None and key is not None and file.suffix == ".csv" and format is RecordFormat.csv:
         raise OptionFault("a csv line has no column names, so it can have no --key", hint="send it with --format json")
+    if file is not None and (not file.exists() or file.is_dir()):
+        raise OptionFault(f"there is no file {file}", hint="give the file to replay, or --app and --stream")
     if app is None or stream is None:
         assert file is not None
         _send(itertools.islice(records(file, format), rows), servers, topic, rate, key, partitions)

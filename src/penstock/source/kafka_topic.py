@@ -109,7 +109,9 @@ class Admin:
         listed = f"it has {', '.join(sorted(known)[:10])}" if known else "it has no topics"
         return NameFault(
             f"stream `{self._spec.name}`: topic `{self._topic}` does not exist at {self._spec.options['servers']}",
-            hint=f"did you mean `{near[0]}`?" if near else f"{listed}; `penstock produce FILE --topic {self._topic} --partitions 1` makes one",
+            hint=f"did you mean `{near[0]}`?"
+            if near
+            else f"{listed}; `penstock produce FILE --servers {self._spec.options['servers']} --topic {self._topic} --partitions 1` makes one",
         )
 
 

@@ -81,3 +81,10 @@ def test_a_key_that_no_record_has_is_an_error_before_anything_is_sent() -> None:
         keyed(iter([b"plain text"]), "name")
     assert raised.value.hint == "they are no JSON objects"
     assert list(keyed(iter([]), "name")) == []
+
+
+def test_a_file_that_is_not_there_is_told_before_a_broker_is_asked(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["produce", str(tmp_path / "absent.json"), "--topic", "t", "--servers", "127.0.0.1:1"])
+    assert ended.value.code == 2
+    assert "there is no file" in capfd.readouterr().err
