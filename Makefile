@@ -33,7 +33,7 @@ test: setup jars postgres ## everything that proves Penstock: check, then all te
 
 .PHONY: unit
 unit: setup ## the tests that need no JVM, in seconds
-	@$(BIN)/pytest tests/unit $(ARGS)
+	@$(BIN)/pytest tests/unit -n 2 --dist loadfile $(ARGS)
 
 .PHONY: check
 check: setup ## style, types and layers, in under a minute
