@@ -5,8 +5,7 @@ from __future__ import annotations
 from penstock.errors import PlanFault
 from penstock.plan.from_clause import NO_ALIAS
 from penstock.plan.passage import Passage
-
-_WINDOWS = ("tumble", "hop", "session", "cumulate")
+from penstock.plan.tumble import WINDOW_FUNCTIONS
 
 
 def refuse_own_forms(passage: Passage, low: int, high: int, beside: str) -> None:
@@ -23,7 +22,7 @@ def _form(passage: Passage, index: int, high: int) -> str | None:
     name = passage.tokens[index].text
     opens = passage.is_op(index + 1, high, "(")
     in_from = index > 0 and passage.word(index - 1, high, "from", "join")
-    if passage.word(index, high, *_WINDOWS) and opens:
+    if passage.word(index, high, *WINDOW_FUNCTIONS) and opens:
         listed = index > 0 and (passage.is_op(index - 1, high, ",") or passage.is_op(index - 1, high, "("))
         return f"{name.upper()}(...)" if in_from or listed else None
     if passage.word(index, high, "watermark") and passage.word(index + 2, high, "delay") and passage.word(index + 3, high, "of"):

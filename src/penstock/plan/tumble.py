@@ -16,7 +16,7 @@ from penstock.plan.passage import Passage
 from penstock.plan.scalar import output_name, substitute
 from penstock.plan.terms import is_group
 
-_NAMES = {
+WINDOW_FUNCTIONS = {
     "tumble": ("data", "timecol", "size", "offset"),
     "hop": ("data", "timecol", "slide", "size", "offset"),
     "session": ("data", "timecol", "gap"),
@@ -101,18 +101,19 @@ def read(passage: Passage, low: int, high: int) -> Windowed | None:
     if passage.word(low, high, "table") and passage.is_op(low + 1, high, "("):
         inner = read(passage, low + 2, high)
         return None if inner is None else replace(inner, place=low, next=passage.close(low + 1, high) + 1)
-    if not passage.word(low, high, *_NAMES) or not passage.is_op(low + 1, high, "("):
+    if not passage.word(low, high, *WINDOW_FUNCTIONS) or not passage.is_op(low + 1, high, "("):
         return None
     word, close = passage.tokens[low].text.lower(), passage.close(low + 1, high)
     if word == "cumulate":
         raise passage.fault(
             "CUMULATE windows are not available", low, low + 1, "use a tumbling window with EMIT CHANGES: it shows the total so far", PlanFault
         )
-    given = _arguments(passage, low, close, _NAMES[word])
-    missing = [name for name in _NAMES[word] if name not in given and name != "offset"]
+    given = _arguments(passage, low, close, WINDOW_FUNCTIONS[word])
+    missing = [name for name in WINDOW_FUNCTIONS[word] if name not in given and name != "offset"]
     if missing:
-        hint = f"{word.upper()}(TABLE t, DESCRIPTOR(at), {', '.join(f'INTERVAL ... /* {name} */' for name in _NAMES[word][2:] if name != 'offset')})"
-        raise passage.fault(f"{word.upper()} wants {len(_NAMES[word]) - (word != 'session')} arguments", low, close + 1, hint)
+        spans = ", ".join(f"INTERVAL ... /* {name} */" for name in WINDOW_FUNCTIONS[word][2:] if name != "offset")
+        hint = f"{word.upper()}(TABLE t, DESCRIPTOR(at), {spans})"
+        raise passage.fault(f"{word.upper()} wants {len(WINDOW_FUNCTIONS[word]) - (word != 'session')} arguments", low, close + 1, hint)
     source_low, source_high = given["data"]
     source_low += passage.word(source_low, source_high, "table")
     cut = next((index for index in passage.top(source_low, source_high) if passage.word(index, source_high, "partition")), source_high)

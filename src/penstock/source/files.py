@@ -13,7 +13,7 @@ import gzip
 import re
 import zlib
 from collections.abc import Mapping
-from functools import reduce
+from functools import lru_cache, reduce
 from pathlib import Path
 from urllib.parse import urlparse
 
@@ -217,12 +217,21 @@ def by_header(names: list[str]) -> dict[tuple[str, ...], list[str]]:
 
 def _header(name: str) -> list[str]:
     """The column names in the first line of a csv file; none where it cannot be read."""
+    try:
+        return list(_header_of(name, Path(name).stat().st_mtime_ns))
+    except OSError:
+        return []
+
+
+@lru_cache(maxsize=10_000)
+def _header_of(name: str, written_ns: int) -> tuple[str, ...]:
+    """The header of a file as it was written then: a view that is computed anew in every epoch asks for that of all its files."""
     opener = gzip.open if name.endswith(".gz") else open
     try:
         with opener(name, "rt", encoding="utf-8-sig", errors="replace", newline="") as lines:
-            return next(csv.reader(lines), [])
+            return tuple(next(csv.reader(lines), []))
     except (OSError, EOFError, zlib.error, csv.Error):
-        return []
+        return ()
 
 
 def _root_cause(error: Exception) -> str:

@@ -54,6 +54,7 @@ class Outbox:
         self._turn = Turn(job.name, life.name, position.fence)
         self._keep_epochs = app.settings.number("changes_kept_epochs")
         self._members = job.members
+        self._known_as = Catalog(app.state).app(app.declared.name)
         self._outlets: list[Outlet] = []
         try:
             for member in job.members:
@@ -76,7 +77,7 @@ class Outbox:
             append_only=member.append_only,
             complete=member.view.emit is Emit.COMPLETE,
             folder=app.declared.folder,
-            app=Catalog(app.state).app(app.declared.name),
+            app=self._known_as,
         )
         try:
             own = writer.position(self._incarnation)
