@@ -13,6 +13,7 @@
     |-- SourceError               a source cannot be reached or read: exit code 3
     |   `-- GapError              records are gone that a view has not read; going on needs the user's word
     |-- SinkError                 a sink cannot be reached or written: exit code 3
+    |   |-- RefusalError          what a sink holds does not fit the view; a restart would find the same
     |   `-- FencedError           another driver has taken over this view: exit code 4
     |-- StateError                the state folder disagrees with itself or is in use: exit code 4
     |-- EngineError               Spark failed for a reason that is not the user's: exit code 5
@@ -117,6 +118,10 @@ class SinkError(PenstockError):
     """A sink cannot be reached or written."""
 
     exit_code = 3
+
+
+class RefusalError(SinkError):
+    """What the sink holds does not fit the view; nothing changes until the user does something."""
 
 
 class FencedError(SinkError):

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.errors import SinkError
+from penstock.errors import RefusalError
 from penstock.sink.spec import SinkSpec
 
 MARKER = "_penstock"
@@ -37,13 +37,13 @@ def epochs_in(folder: Path) -> list[int]:
 
 
 def read_marker(folder: Path, spec: SinkSpec) -> Marker | None:
-    """What the folder's marker says, None in a new folder; SinkError when the folder is not this sink's."""
+    """What the folder's marker says, None in a new folder; RefusalError when the folder is not this sink's."""
     path = folder / MARKER
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         if epochs_in(folder):
-            raise SinkError(
+            raise RefusalError(
                 f"sink `{spec.name}`: {folder} holds epochs, but no file {MARKER} that says whose they are",
                 hint="give the sink another `path`, or move the `epoch=...` folders away",
             ) from None
@@ -51,9 +51,9 @@ def read_marker(folder: Path, spec: SinkSpec) -> Marker | None:
     try:
         marker = Marker(**json.loads(text))
     except (ValueError, TypeError) as error:
-        raise SinkError(f"sink `{spec.name}`: {path} cannot be read: {error}", hint="empty the folder, or give another `path`") from error
+        raise RefusalError(f"sink `{spec.name}`: {path} cannot be read: {error}", hint="empty the folder, or give another `path`") from error
     if (marker.sink, marker.view) != (spec.name, spec.view):
-        raise SinkError(
+        raise RefusalError(
             f"sink `{spec.name}`: {folder} belongs to sink `{marker.sink}` of view `{marker.view}`",
             hint="give each sink a `path` of its own",
         )

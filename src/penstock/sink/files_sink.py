@@ -24,7 +24,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from penstock.change import Additions, Epoch
-from penstock.errors import FencedError, OptionFault, SinkError
+from penstock.errors import FencedError, OptionFault, RefusalError, SinkError
 from penstock.points import reach
 from penstock.sink.file_rows import ENCODERS
 from penstock.sink.files_marker import MARKER, Marker, epochs_in, ledger_of, read_marker
@@ -198,7 +198,7 @@ class FilesSink:
 
     def _check_unkept(self) -> None:
         if (self._folder / MARKER).exists():
-            raise SinkError(
+            raise RefusalError(
                 f"sink `{self._spec.name}`: {self.ledger} says that this folder is delivered to exactly-once, which more files would spoil",
                 hint="give the sink another `path`, or ask for delivery = 'exactly-once'",
             )

@@ -20,7 +20,7 @@ from typing import TypeVar
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from penstock.change import Epoch
-from penstock.errors import FencedError, SinkError
+from penstock.errors import FencedError, RefusalError, SinkError
 from penstock.points import reach
 from penstock.sink.kafka_progress import (
     PARTITIONS,
@@ -137,7 +137,7 @@ class TransactionalKafkaSink:
         known = sinks_known(self._server.login, self._partitions, _TRANSACTION_S + PATIENCE_S)
         same = sorted(name for name in known if name != self._name and name.endswith(f".{self._spec.name}.{self._server.topic}"))
         if same:
-            raise SinkError(
+            raise RefusalError(
                 f"sink `{self._spec.name}`: view `{self._spec.view}` begins anew, but topic `{self._server.topic}` is also written by {same[0]},"
                 " whose keys cannot be told from its own",
                 hint="give the sink another name or another topic",
@@ -172,7 +172,7 @@ class TransactionalKafkaSink:
 
     def _check_may_begin_anew(self, written: int) -> None:
         if written and not self._records.tombstones and not self._spec.complete and self._spec.options.get("anew") != "append":
-            raise SinkError(
+            raise RefusalError(
                 f"sink `{self._spec.name}`: view `{self._spec.view}` begins anew, but topic `{self._server.topic}` holds {self._progress.total}"
                 " records that an earlier life delivered, and rows without a key cannot be taken back",
                 hint="name another topic, or say anew = 'append': every row of the view is then delivered once more, behind the old ones",

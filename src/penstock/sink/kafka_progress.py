@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from penstock.errors import SinkError
+from penstock.errors import RefusalError
 from penstock.sink.kafka_server import PATIENCE_S, Config
 from penstock.sink.spec import SinkSpec
 
@@ -71,7 +71,7 @@ def read_progress(login: Config, sink: str, partitions: int, patience_s: float) 
             except (ValueError, TypeError) as error:
                 place = f"offset {message.offset()} of partition {message.partition()} of topic {PROGRESS}"
                 hint = "give the sink another name or topic: it then begins anew"
-                raise SinkError(f"the progress of {sink} at {place} cannot be read: {error}", hint=hint) from error
+                raise RefusalError(f"the progress of {sink} at {place} cannot be read: {error}", hint=hint) from error
 
     place = partition_of(sink, partitions)
     low, high = bounds(login, PROGRESS, [place])[place]

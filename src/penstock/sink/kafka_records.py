@@ -13,7 +13,7 @@ from itertools import repeat
 from typing import TypeAlias
 
 from penstock.change import Additions, Change, Epoch
-from penstock.errors import SinkError
+from penstock.errors import RefusalError
 from penstock.sink.spec import SinkSpec
 
 Headers = list[tuple[str, str | bytes | None]]
@@ -67,7 +67,7 @@ class Records:
             return None
         found = self._spec.schema.find(wanted)
         if found is None:
-            raise SinkError(
+            raise RefusalError(
                 f"sink `{self._spec.name}`: view `{self._spec.view}` has no column `{wanted}` to take the key from",
                 hint=f"it has: {', '.join(self._spec.schema.names)}",
             )

@@ -15,7 +15,7 @@ from psycopg import sql
 from psycopg.errors import LockNotAvailable
 
 from penstock.change import Epoch
-from penstock.errors import FencedError, SinkError
+from penstock.errors import FencedError, RefusalError, SinkError
 from penstock.points import reach
 from penstock.sink.options import EXACTLY_ONCE, delivery_of
 from penstock.sink.postgres_server import Connection, PostgresServer, identifier
@@ -93,7 +93,7 @@ class PostgresSink:
                     (incarnation, self._spec.name, self._table),
                 )
             if target.made and epoch >= 0:
-                raise SinkError(
+                raise RefusalError(
                     f"sink `{self._spec.name}`: table {self._table} is gone, but the ledger says that epochs up to {epoch} are in it",
                     hint="restore the table, or let the view begin anew with an empty state folder",
                 )
@@ -160,7 +160,7 @@ class PostgresSink:
         ).fetchone()
         if made and shared == (0,):
             return
-        raise SinkError(
+        raise RefusalError(
             f"sink `{self._spec.name}`: view `{self._spec.view}` begins anew, but table {self._table} holds what an earlier run delivered,"
             f" and {'other sinks write to it too' if made else 'Penstock did not make that table, so it does not empty it'}",
             hint=f"name another table, or empty it and DELETE FROM penstock_sinks WHERE sink = '{self._spec.name}'",

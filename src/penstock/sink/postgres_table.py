@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from psycopg import sql
 
 from penstock.change import Change
-from penstock.errors import SinkError
+from penstock.errors import RefusalError
 from penstock.points import reach
 from penstock.schema import Column
 from penstock.sink.ddl import parse_type
@@ -175,7 +175,7 @@ def _fields(connection: Connection, spec: SinkSpec, relation: int) -> tuple[Fiel
     names = {column.name: column.name if column.name in found else folded.get(column.name.lower()) for column in spec.schema}
     missing = [f"{column.name} {postgres_type(parse_type(column.type))}" for column in spec.schema if names[column.name] is None]
     if missing:
-        raise SinkError(
+        raise RefusalError(
             f"sink `{spec.name}`: table {spec.options['table']} lacks columns of view `{spec.view}`: {', '.join(missing)}",
             hint="add them, or let Penstock make a table of another name",
         )
@@ -191,7 +191,7 @@ def _check_unique(connection: Connection, spec: SinkSpec, relation: int, key: tu
     wanted = {field.name for field in key}
     if not any(set(columns or ()) == wanted for (columns,) in indices):
         listed = ", ".join(field.name for field in key)
-        raise SinkError(
+        raise RefusalError(
             f"sink `{spec.name}`: table {spec.options['table']} has no unique index on ({listed}), the key of view `{spec.view}`",
             hint=f"CREATE UNIQUE INDEX ON {spec.options['table']} ({listed}) NULLS NOT DISTINCT",
         )
@@ -200,7 +200,7 @@ def _check_unique(connection: Connection, spec: SinkSpec, relation: int, key: tu
 def _check_logged(connection: Connection, spec: SinkSpec, relation: int) -> None:
     persistence = connection.execute("SELECT relpersistence::text FROM pg_class WHERE oid = %s", (relation,)).fetchone()
     if persistence != ("p",):
-        raise SinkError(
+        raise RefusalError(
             f"sink `{spec.name}`: table {spec.options['table']} is unlogged or temporary and loses its rows in a crash",
             hint=f"ALTER TABLE {spec.options['table']} SET LOGGED, or ask for delivery = 'at-least-once'",
         )

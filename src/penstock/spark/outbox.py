@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from penstock.catalog import Catalog, Incarnation
 from penstock.change import Change, Epoch
-from penstock.errors import SinkError
+from penstock.errors import RefusalError
 from penstock.plan.declare import Emit
 from penstock.points import reach
 from penstock.share.jobs import Job, Member
@@ -125,7 +125,7 @@ class Outbox:
         if outlet.position < 0 <= dropped:
             self._give(outlet, self._store.snapshot(outlet.member.name, self._incarnation))
         elif outlet.position < dropped:
-            raise SinkError(
+            raise RefusalError(
                 f"sink `{outlet.name}` has view `{outlet.member.name}` up to epoch {outlet.position}; changes up to {dropped} are not kept any more",
                 hint="give the sink another name and place: it then begins with the view as it stands",
             )

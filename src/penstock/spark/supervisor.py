@@ -1,7 +1,7 @@
 """Keeps jobs running: one thread each, restarted with a growing wait when they fail, stopped together.
 
-A mistake of the user's, or another driver's fence, ends a job at once: a restart would fail again. The other jobs go on. Who still
-holds the state folder was fenced by a driver that it had replaced and that woke late: it takes its place back, once.
+A mistake of the user's, a sink that does not fit, or another driver's fence ends a job at once: a restart would fail again. The other
+jobs go on. Who still holds the state folder was fenced by a driver that it had replaced and that woke late: it takes its place back, once.
 Only a few jobs start at the same time, and in a run that ends only a few work: sixty views on two cores would else all wait.
 """
 
@@ -18,7 +18,7 @@ from typing import Any
 from py4j.protocol import Py4JError
 
 from penstock.catalog import Catalog, Incarnation
-from penstock.errors import EngineError, FencedError, GapError, PenstockError, StateError, UserError
+from penstock.errors import EngineError, FencedError, GapError, PenstockError, RefusalError, StateError, UserError
 from penstock.settings import Settings
 from penstock.share.jobs import Job
 from penstock.share.progress import Progress
@@ -33,7 +33,7 @@ _LONGEST_WAIT_S = 60.0
 _POLL_S = 0.1
 _JVM_ENDS_WITHIN_S = 0.5
 _WARN_EVERY_S = 60.0
-_FINAL = (UserError, FencedError, StateError, GapError)
+_FINAL = (UserError, FencedError, RefusalError, StateError, GapError)
 
 
 @dataclass

@@ -9,7 +9,7 @@ import pytest
 from py4j.protocol import Py4JNetworkError
 
 from penstock.catalog import Catalog, Incarnation
-from penstock.errors import EngineError, FencedError, SinkError
+from penstock.errors import EngineError, FencedError, RefusalError, SinkError
 from penstock.plan.load import load
 from penstock.settings import load as load_settings
 from penstock.share.jobs import jobs
@@ -51,6 +51,13 @@ def test_a_failure_of_another_kind_is_tried_again(tmp_path: Path) -> None:
     guard.run(drain=False)
     assert isinstance(guard.error, SinkError)
     assert len(attempts) == 3
+
+
+def test_a_sink_that_does_not_fit_is_not_tried_again(tmp_path: Path) -> None:
+    guard, attempts = failing(tmp_path, RefusalError("table t lacks columns of view `copy`: value"))
+    guard.run(drain=False)
+    assert len(attempts) == 1
+    assert guard.progress.detail == "table t lacks columns of view `copy`: value"
 
 
 @pytest.mark.parametrize(("held", "tried"), [(True, 2), (False, 1)], ids=["it holds the folder", "it was replaced"])
