@@ -16,6 +16,7 @@ import threading
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 
 from pyspark import SparkConf, SparkContext
@@ -124,7 +125,9 @@ def _start(conf: dict[str, str], log: Path) -> SparkSession:
     for_spark = SparkConf(loadDefaults=False).setAll(list(conf.items()))
     command = jvm_command(conf)
     if command is not None:
-        gateway = started(command, log).gateway()
+        jvm = started(command, log)
+        import_module("pyspark.testing.utils")  # PySpark does so with the first value for the JVM, and pandas with it: now, the JVM starts meanwhile
+        gateway = jvm.gateway()
     else:
         with log.open("ab") as sink:
             gateway = launch_gateway(for_spark, {"stdout": sink, "stderr": sink, "start_new_session": True})  # type: ignore[no-untyped-call]
