@@ -21,6 +21,7 @@ from penstock.schema import family
 _NO_TIME = ("number", "boolean", "binary", "interval")
 _NO_CONDITION = ("number", "time", "nested", "binary", "interval")
 _ARITHMETIC = ("+", "-", "*", "/", "%")
+_ORDER = ("<", ">", "<=", ">=", "<>", "!=")
 _NO_ARITHMETIC = ("boolean", "array", "map", "struct")
 _NO_SUM = ("boolean", "time", "nested", "binary")
 
@@ -74,17 +75,33 @@ def impossible_conditions(view: View, expression: Expression) -> Iterator[Findin
 
 def impossible_arithmetic(view: View, expression: Expression) -> Iterator[Finding]:
     """`amount + ok`: + - * / % between two plain columns or literals of which one is a boolean, an array, a map or a struct."""
-    operands = {start: (end, kind) for start, end, kind in _plain_operands(expression)}
-    ends = {end: start for start, (end, _) in operands.items()}
-    found = tokens(expression.text)
-    for before, mark, after in zip(found, found[1:], found[2:], strict=False):
-        if mark.kind != "op" or mark.text not in _ARITHMETIC or before.end not in ends or after.start not in operands:
-            continue
-        end, right = operands[after.start]
-        wrong = next((kind for kind in (operands[ends[before.end]][1], right) if kind.split("<")[0] in _NO_ARITHMETIC), None)
+    for spot, left, right in _pairs(expression, _ARITHMETIC):
+        wrong = next((kind for kind in (left, right) if kind.split("<")[0] in _NO_ARITHMETIC), None)
         if wrong is not None:
-            spot = expression.spot.part(ends[before.end], end)
             yield _found(view, spot, f"there is no arithmetic with a {wrong.upper()}", "cast it to a number, or take a part of it")
+
+
+def impossible_orders(view: View, expression: Expression) -> Iterator[Finding]:
+    """`at > 5`: < > <= >= <> between two plain columns or literals that Spark can never compare; `=` has a rule of its own."""
+    for spot, left, right in _pairs(expression, _ORDER, alone=True):
+        if not comparable(left, right):
+            yield _found(view, spot, f"{left.upper()} cannot be compared with {right.upper()}", "cast one side to the type of the other")
+
+
+def _pairs(expression: Expression, marks: tuple[str, ...], *, alone: bool = False) -> Iterator[tuple[Spot, str, str]]:
+    """Where a mark stands between two plain operands, and their types; `alone`: and nothing is calculated around them."""
+    operands = {start: (end, kind) for start, end, kind in _plain_operands(expression)}
+    begins = {end: start for start, (end, _) in operands.items()}
+    found = tokens(expression.text)
+    for index, mark in enumerate(found[1:-1], 1):
+        left, right = begins.get(found[index - 1].end), found[index + 1].start
+        if mark.kind != "op" or mark.text not in marks or left is None or right not in operands:
+            continue
+        end = operands[right][0]
+        before = next((token for token in reversed(found) if token.end <= left), None)
+        after = next((token for token in found if token.start >= end), None)
+        if not alone or all(token is None or token.kind != "op" or token.text in ("(", ")", ",") for token in (before, after)):
+            yield expression.spot.part(left, end), operands[left][1], operands[right][1]
 
 
 def _plain_operands(expression: Expression) -> Iterator[tuple[int, int, str]]:
@@ -96,7 +113,7 @@ def _plain_operands(expression: Expression) -> Iterator[tuple[int, int, str]]:
             yield ref.start, ref.end, expression.scope.look(ref.parts)
     for token in found:
         if (token.kind == "number" or token.is_word("true", "false")) and after.get(token.end) != "::":
-            yield token.start, token.end, "boolean" if token.kind == "word" else "number"
+            yield token.start, token.end, "boolean" if token.kind == "word" else "int" if token.text.isdigit() else "decimal"
 
 
 def wrong_windows(view: View, expression: Expression) -> Iterator[Finding]:

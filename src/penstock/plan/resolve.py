@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from penstock.plan.types import UNKNOWN, field_type, fields_of
-from penstock.schema import Column, Schema
+from penstock.schema import Column, Schema, family
+
+_PLAIN = ("number", "text", "time", "boolean", "binary", "interval")
 
 
 @dataclass(frozen=True)
@@ -101,11 +103,11 @@ def closest(name: str, known: Iterable[str]) -> str | None:
 
 
 def _field(type_text: str, path: tuple[str, ...]) -> str | None:
-    """The type of a field; None where a struct is known not to have it."""
+    """The type of a field; None where a struct is known not to have it, or a plain value to have none."""
     for index, step in enumerate(path):
         fields = fields_of(type_text)
         if fields is None:
-            return field_type(type_text, path[index:])
+            return None if family(type_text) in _PLAIN else field_type(type_text, path[index:])
         found = fields.find(step)
         if found is None:
             return None

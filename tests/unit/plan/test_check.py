@@ -65,6 +65,10 @@ def pointed(finding: Finding) -> str:
 
 # the query, the code, the line, the words underlined
 MISTAKES = [
+    ("SELECT id FROM payments\nWHERE id = 3 AND at > 5", "TypeFault", 21, "at > 5"),
+    ("SELECT CASE WHEN at <= 7.5 THEN 1 END AS a FROM payments", "TypeFault", 20, "at <= 7.5"),
+    ("SELECT n <> ok AS a FROM payments", "TypeFault", 20, "n <> ok"),
+    ("SELECT n.cents AS a FROM payments", "NameFault", 20, "n.cents"),
     ("SELECT card,\n  amuont FROM payments", "NameFault", 21, "amuont"),
     ("SELECT card FROM payments\nWHERE amonut > 1", "NameFault", 21, "amonut"),
     ("SELECT p.card, q.amount\nFROM payments p", "NameFault", 20, "q.amount"),
@@ -126,6 +130,7 @@ def test_a_mistake_is_found_once_at_its_place(sql: str, code: str, line: int, wo
 
 
 RIGHT = [
+    "SELECT payments.n, n + 5 > id AS a, at - INTERVAL 5 DAYS > at AS b, card <> 5 AS c, n::string <> ok::string AS d FROM payments WHERE n > 2.5",
     "SELECT * FROM payments",
     "SELECT card, AMOUNT, Payments.At FROM payments",
     "SELECT card FROM payments GROUP BY card HAVING count(*)",

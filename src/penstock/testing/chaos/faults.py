@@ -71,7 +71,7 @@ def _at(point: str, words: str) -> Fault:
 FAULTS: tuple[Fault, ...] = (
     Fault("kill-driver", "kill -9 of the driver's Python process", (), _DRIVER_GONE),
     Fault("kill-jvm", "kill -9 of the driver's JVM", (), (*_DRIVER_GONE, r"Spark's JVM has ended")),
-    Fault("kill-python-worker", "kill -9 of a Python worker", ("python-worker",), (r"Python worker|PythonException|Lost task",)),
+    Fault("kill-python-worker", "kill -9 of a Python worker", ("python-worker",), (r"Python worker|PythonException|Lost task|EOFException",)),
     Fault("kill-executor", "kill -9 of an executor of a cluster", ("cluster",), _CLUSTER),
     Fault("kill-worker", "kill -9 of a worker of a cluster with its executors; another joins", ("cluster",), _CLUSTER),
     Fault("kill-broker", "kill -9 of the broker, started again within seconds", ("broker",), _KAFKA_AWAY),
