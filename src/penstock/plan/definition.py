@@ -88,9 +88,12 @@ def _column(passage: Passage, low: int, high: int) -> Column:
 
 
 def _after_comments(passage: Passage, name: str, low: int, high: int) -> int:
-    """Where what stands after a type is over, but for AS: NOT NULL, NULL, DEFAULT and COMMENT say nothing that a source could keep."""
+    """Where what stands after a type is over, but for AS: NOT NULL, NULL and COMMENT say nothing that a source could keep."""
     at = low
-    while at < high and not passage.word(at, high, "as", "generated", "default"):
+    while at < high and not passage.word(at, high, "as", "generated"):
+        if passage.word(at, high, "default"):
+            hint = f"what is missing in a record is NULL; say it where you select: coalesce({name}, ...) AS {name}"
+            raise passage.fault("a source has no defaults", at, high, hint)
         length = 2 if passage.word(at, high, "not", "comment") else 1
         if not passage.word(at, high, "not", "comment", "null") or at + length > high:
             hint = f"NOT NULL, COMMENT 'text' or AS expression may follow the type of `{name}`"

@@ -143,6 +143,7 @@ def test_sql_and_python_read_columns_alike(columns: str) -> None:
     [
         ("id INT NOT NULL PRIMARY KEY", "`PRIMARY` is not expected here"),
         ("id INT, PRIMARY KEY (id)", "a source has no keys"),
+        ("id INT DEFAULT 5, n INT", "a source has no defaults"),
         ("id INT, at TIMESTAMP, WATERMARK FOR at AS at - INTERVAL 5 SECONDS", 'event_time="at", lateness="5 seconds"'),
         ("id", "has no type"),
         ("id INT,, n INT", "a column is missing"),
