@@ -70,6 +70,17 @@ def test_every_view_is_what_the_batch_gives(odd_trial: Trial) -> None:
     assert row["n"] == 4
 
 
+def test_a_view_over_tables_alone_is_computed_at_every_start(trial: Trial) -> None:
+    table = "CREATE TABLE items (item STRING) WITH (connector = 'files', path = 'items.json', format = 'json');"
+    trial.write("app.sql", f"{table} CREATE MATERIALIZED VIEW counted AS SELECT count(*) AS n FROM items;")
+    for wanted in (1, 2):
+        trial.write("items.json", '{"item":"a"}\n' * wanted)
+        trial.drain()
+        assert trial.rows("counted") == [{"n": wanted}]
+    trial.drain()
+    assert trial.rows("counted") == [{"n": 2}]
+
+
 def test_a_view_of_one_row_goes_to_postgres(trial: Trial, postgres: dict[str, str | int], postgres_server: TemporaryPostgres, database: str) -> None:
     place = ", ".join(f"{name} = '{value}'" for name, value in {**postgres, "database": database}.items() if value)
     trial.write(

@@ -87,7 +87,7 @@ def _explain(member: Member, job: Job, declared: Declared) -> Explanation:
         outputs(member),
         _stages(member, job),
         _state(member, declared),
-        "one pass over the tables, when the app starts" if once else _COSTS[cut.strategy],
+        "one pass over the tables, whenever the app starts" if once else _COSTS[cut.strategy],
         _guarantee(member),
         tuple(warnings),
     )

@@ -53,10 +53,12 @@ class Records:
         if self._column is None:
             return change.key
         value = json.loads(change.row).get(self._column)
-        return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        if value is None:
+            return change.key  # the view's own key says that it is NULL; a tombstone without a key would take nothing back
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
     def _view_key(self, row: str) -> str | None:
-        if self._spec.key is None or self._column is not None:
+        if self._spec.key is None:
             return None
         values = json.loads(row)
         return json.dumps({column: values[column] for column in self._spec.key}, ensure_ascii=False, separators=(",", ":"))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 
 from penstock.errors import StateError
@@ -18,6 +19,7 @@ from penstock.spark.checkpoint import read_epoch
 
 _CONTIGUOUS = 50  # Spark keeps a hundred; a crash while it removes older ones leaves holes among those
 _CRC_HEADER = b"crc\x00"
+_TARGET = ("database", "table", "topic", "path")  # the options that say where a sink delivers to, however it gets there
 
 
 def check_checkpoint(checkpoint: Path) -> tuple[int, int]:
@@ -58,13 +60,15 @@ def check_ledger(job: str, checkpoint: Path, ledger: int) -> None:
     )
 
 
-def names_in_store(sink: str, ledger: str) -> tuple[str, str]:
-    """What a sink's place is confirmed under: its name where it keeps no ledger, name and ledger where it does.
+def names_in_store(sink: str, view: str, options: Mapping[str, str], ledger: str) -> tuple[str, str]:
+    """What a sink's place is confirmed under: sink, view and target where it keeps no ledger, and the ledger too where it does.
 
-    With a ledger it is known by name and place: moved elsewhere, it begins there. Both are to be looked up, for it may have
-    delivered to the same place with another guarantee before.
+    Moved elsewhere, or given another view, it begins there. Both are to be looked up, for it may have delivered to the same place with
+    another guarantee before.
     """
-    return sink, f"{sink}, {ledger}"
+    target = " ".join(options[name] for name in _TARGET if name in options)
+    plain = f"{sink} of {view}{' to ' if target else ''}{target}"
+    return plain, f"{plain}, {ledger}"
 
 
 def furthest(ledger: int, *, stored: bool) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
@@ -58,16 +59,17 @@ def encoded(lower: Lower, part_columns: tuple[str, ...]) -> DataFrame:
 
 
 def _register_once(spark: SparkSession, app: App) -> None:
-    """A stream of a single row, for views over tables alone."""
+    """A stream that gets a row at every start, for views over tables alone: the tables may have changed since."""
     folder = app.state / "recorded" / ONCE
-    if not (folder / "0.txt").exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "0.txt").write_text("once\n", encoding="ascii")
+    folder.mkdir(parents=True, exist_ok=True)
+    now = time.time_ns()
+    (folder / f".{now}").write_text("once\n", encoding="ascii")
+    (folder / f".{now}").rename(folder / f"{now}.txt")
     spark.readStream.text(str(folder)).createOrReplaceTempView(ONCE)
 
 
 def ticker(streams: tuple[str, ...]) -> Node:
-    """A plan that only takes note of new rows: where everything is computed from history; once, where there are no streams."""
+    """A plan that only takes note of new rows: where everything is computed from history; once a start, where there are no streams."""
     streams = streams or (ONCE,)
     ticks: tuple[Node, ...] = tuple(Project(Scan(name), (Item("1", "tick"),)) for name in streams)
     return ticks[0] if len(ticks) == 1 else Union(ticks)

@@ -8,7 +8,7 @@ A sink without a ledger cannot fence a driver that was replaced: there the store
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from penstock.catalog import Catalog, Incarnation
@@ -66,7 +66,7 @@ class Outbox:
 
     def _open(self, app: App, member: Member, name: str, ddl: str) -> Outlet:
         sink = app.declared.sinks[name]
-        options = app.options(sink.options)
+        options = {key.lower(): value for key, value in app.options(sink.options).items()}
         self._store.check_turn(self._turn)  # opening takes the sink over: a driver that hung while it started must not
         writer = open_sink(
             name,
@@ -81,8 +81,10 @@ class Outbox:
         )
         try:
             own = writer.position(self._incarnation)
-            names = names_in_store(name, writer.ledger)
+            names = names_in_store(name, member.name, options, writer.ledger)
             known_as = names[0] if own is None else names[1]
+            if own is not None:
+                self._check_same_view(name, member, options, writer.ledger)
             confirmed = max(self._store.delivered(known, self._incarnation) for known in names)
             position = confirmed if own is None else own
             place = writer.ledger if own is not None else f"penstock_delivered, sink `{name}`"
@@ -91,8 +93,18 @@ class Outbox:
         except BaseException:
             writer.close()
             raise
-        before = delivery_of({key.lower(): value for key, value in options.items()}) == AT_MOST_ONCE
+        before = delivery_of(options) == AT_MOST_ONCE
         return Outlet(name, known_as, member, writer, position, fences=own is not None, before=before)
+
+    def _check_same_view(self, name: str, member: Member, options: Mapping[str, str], ledger: str) -> None:
+        """Views of one job share its epochs: the ledger of another one's sink would be taken for this one's."""
+        for other in self._members:
+            known_as = names_in_store(name, other.name, options, ledger)[1]
+            if other is not member and self._store.delivered(known_as, self._incarnation) >= 0:
+                raise RefusalError(
+                    f"sink `{name}` has delivered view `{other.name}` to the place where it is to deliver view `{member.name}` now ({ledger})",
+                    hint="give it another name and another place: it then begins with the view as it stands",
+                )
 
     def deliver(self, fresh: Epoch | None = None) -> None:
         """Bring every sink up to the newest epoch of its view; trim what all of them have.

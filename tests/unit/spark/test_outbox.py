@@ -9,7 +9,7 @@ import pytest
 
 from penstock.catalog import Incarnation
 from penstock.change import Change, Epoch
-from penstock.errors import FencedError, SinkError, StateError
+from penstock.errors import FencedError, RefusalError, SinkError, StateError
 from penstock.plan.load import load
 from penstock.settings import load as load_settings
 from penstock.share.jobs import jobs
@@ -22,7 +22,13 @@ from penstock.spark.outbox import Outbox
 APP = """
 CREATE STREAM lines (value STRING) WITH (connector = 'files', path = 'input', format = 'text');
 CREATE MATERIALIZED VIEW copy WITH (store = {store}) AS SELECT value FROM lines {emit};
-CREATE SINK out FROM copy WITH (connector = 'console', delivery = '{delivery}');
+CREATE SINK out FROM copy WITH (connector = 'console', delivery = '{delivery}'{more});
+"""
+TWO_VIEWS = """
+CREATE STREAM lines (value STRING) WITH (connector = 'files', path = 'input', format = 'text');
+CREATE MATERIALIZED VIEW copy AS SELECT value, count(*) AS n FROM lines GROUP BY value;
+CREATE MATERIALIZED VIEW first AS SELECT value, n FROM copy ORDER BY value LIMIT 1;
+CREATE SINK out FROM {view} WITH (connector = 'console', delivery = '{delivery}');
 """
 
 
@@ -42,7 +48,7 @@ class Writer:
         return self.own
 
     def deliver(self, epoch: Epoch) -> None:
-        self.got.append((epoch.epoch, self._store.delivered("out", epoch.incarnation)))
+        self.got.append((epoch.epoch, self._store.delivered("out of copy", epoch.incarnation)))
         if epoch.epoch == self.fail_at:
             self.fail_at = None
             raise SinkError("the sink is down")
@@ -71,14 +77,17 @@ class Bench:
             with self.store.open_epoch("copy", "life", self.position.fence, number) as writer:
                 writer.append("copy", [f'{{"value":"{number}"}}'])
 
-    def open(self, delivery: str = "at-least-once", store: str = "true", emit: str = "") -> Outbox:
-        (self._folder / "app.sql").write_text(APP.format(delivery=delivery, store=store, emit=emit), encoding="utf-8")
+    def open(
+        self, delivery: str = "at-least-once", *, text: str = APP, store: str = "true", emit: str = "", view: str = "", more: str = ""
+    ) -> Outbox:
+        filled = text.format(delivery=delivery, store=store, emit=emit, view=view, more=more)
+        (self._folder / "app.sql").write_text(filled, encoding="utf-8")
         declared = load(self._folder / "app.sql")
         app = App(declared, load_settings(), self._folder, lambda name: name)
         (job,) = jobs(declared)
         life = Incarnation("copy", "life", self._folder / "checkpoint", fresh=False)
         position = self.position._replace(epoch=self.store.committed("copy", "life"))
-        return Outbox(app, job, life, self.store, {"copy": "value string"}, position)
+        return Outbox(app, job, life, self.store, {"copy": "value string", "first": "value string"}, position)
 
     def replaced(self) -> None:
         """Another driver takes over; what is opened from now on is its."""
@@ -125,7 +134,7 @@ def test_a_complete_view_gives_a_sink_that_was_away_its_newest_result_with_all_t
     bench.open(emit="EMIT COMPLETE").deliver()
     assert [(epoch, sorted(gone), rows) for epoch, gone, rows in bench.writer.whole] == [(3, ["a", "b"], ["c"])]
     bench.open(emit="EMIT COMPLETE").deliver()
-    assert (len(bench.writer.whole), bench.store.delivered("out", "life")) == (1, 3)
+    assert (len(bench.writer.whole), bench.store.delivered("out of copy", "life")) == (1, 3)
 
 
 def test_an_epoch_that_was_logged_just_now_is_not_read_again(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,7 +165,7 @@ def test_a_sink_that_missed_epochs_gets_them_before_the_newest(bench: Bench) -> 
 @pytest.mark.parametrize(("own", "words"), [(9, "has epoch 9 of view `copy`, but the results store only 1"), (0, "epochs up to 1 were delivered")])
 def test_a_sink_that_disagrees_with_the_store_is_refused_by_its_ledger(bench: Bench, own: int, words: str) -> None:
     bench.logged(0, 1)
-    bench.confirmed(f"out, {bench.writer.ledger}", 1)
+    bench.confirmed(f"out of copy, {bench.writer.ledger}", 1)
     bench.writer.own = own
     with pytest.raises(StateError, match=words) as caught:
         bench.open()
@@ -175,13 +184,13 @@ def test_a_driver_that_was_replaced_delivers_nothing_where_the_sink_cannot_fence
     if behind:
         bench.logged(2)
         bench.open(delivery).deliver()
-    before = bench.got(), bench.store.delivered("out", "life")
+    before = bench.got(), bench.store.delivered("out of copy", "life")
     with pytest.raises(FencedError, match="another driver has taken over"):
         zombie.deliver()
     for late in (zombie.deliver, zombie.pass_on):
         with pytest.raises(FencedError, match="another driver has taken over"):
             late(Epoch("copy", "life", 1, []))
-    assert (bench.got(), bench.store.delivered("out", "life")) == before
+    assert (bench.got(), bench.store.delivered("out of copy", "life")) == before
 
 
 def test_a_driver_that_was_replaced_while_it_started_takes_no_sink_over(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,7 +205,7 @@ def test_a_driver_that_was_replaced_while_it_started_takes_no_sink_over(bench: B
 
 
 def test_a_sink_that_is_asked_for_less_goes_on_where_it_was(bench: Bench) -> None:
-    """Exactly-once is confirmed by name and place, the others by name alone."""
+    """Exactly-once is confirmed with the place of its ledger, the others without."""
     bench.logged(0, 1)
     bench.writer.own = -1
     bench.open("at-least-once").deliver()
@@ -206,10 +215,29 @@ def test_a_sink_that_is_asked_for_less_goes_on_where_it_was(bench: Bench) -> Non
     assert bench.got() == [0, 1, 2]
 
 
+def test_a_sink_without_a_ledger_that_is_moved_gets_everything_there(bench: Bench) -> None:
+    bench.logged(0, 1)
+    bench.open(more=", topic = 'a'").deliver()
+    bench.open(more=", topic = 'a', servers = 'elsewhere:9092'").deliver()
+    bench.open(more=", topic = 'b'").deliver()
+    assert bench.got() == [0, 1, 0, 1]
+
+
+def test_a_sink_that_is_given_another_view_of_its_job_is_not_taken_to_have_delivered_it(bench: Bench) -> None:
+    """They share their epochs, so the ledger says nothing of whose rows are there."""
+    bench.logged(0, 1)
+    bench.writer.own = -1
+    bench.open("exactly-once", text=TWO_VIEWS, view="copy").deliver()
+    with pytest.raises(RefusalError, match="has delivered view `copy` to the place where it is to deliver view `first` now"):
+        bench.open("exactly-once", text=TWO_VIEWS, view="first")
+    bench.open("exactly-once", text=TWO_VIEWS, view="copy").deliver()
+    assert bench.got() == [0, 1]
+
+
 @pytest.mark.parametrize("own", [-1, 0])
 def test_a_sink_that_delivered_with_less_in_between_is_not_taken_for_the_place_in_its_ledger(bench: Bench, own: int) -> None:
     bench.logged(0, 1, 2)
-    bench.confirmed("out", 1)
+    bench.confirmed("out of copy", 1)
     bench.writer.own = own
     with pytest.raises(StateError, match="epochs up to 1 were delivered") as caught:
         bench.open()

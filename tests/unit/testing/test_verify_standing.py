@@ -66,7 +66,7 @@ class Bench:
         self.sink.deliver(Epoch("copy", "life", epoch, [Change("+", None, json.dumps({"value": str(epoch)}))]))
 
     def confirmed(self, epoch: int) -> None:
-        self.store.set_delivered(self._turn, names_in_store("out", self.sink.ledger)[1], epoch)
+        self.store.set_delivered(self._turn, names_in_store("out", "copy", self.spec.options, self.sink.ledger)[1], epoch)
 
     def ran(self, epochs: int) -> None:
         for epoch in range(epochs):

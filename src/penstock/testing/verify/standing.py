@@ -41,7 +41,7 @@ class Standing:
 
 def known(fetch: Fetch, life: Life, spec: SinkSpec, place: str) -> Known:
     """Before the sink is read."""
-    names = names_in_store(spec.name, place)
+    names = names_in_store(spec.name, spec.view, spec.options, place)
     return Known(place, confirmed(fetch, names, life.incarnation), ledger_epoch(fetch, life.job.name, life.incarnation))
 
 
