@@ -19,7 +19,7 @@ from penstock.plan.divide import KEEP, above, can_be_guarded, flagged
 from penstock.plan.inline import inlined, meaning
 from penstock.plan.keys import ALL_COLUMNS, group_names, hidden_keys, result_key
 from penstock.plan.names import Names, schemas
-from penstock.plan.nodes import Aggregate, Alias, Distinct, Filter, Item, Join, Node, Order, Project, Scan, children, names_read, walk
+from penstock.plan.nodes import Aggregate, Alias, Distinct, Filter, Item, Join, Node, Opaque, Order, Project, Scan, children, names_read, walk
 from penstock.plan.rewrite import RULES_OF_CHANGES, from_around, rewrite
 from penstock.plan.shape import Shapes, window_of
 from penstock.plan.sorting import SortKeys
@@ -150,7 +150,7 @@ class _Cutter:
 
     def _kept(self, plan: Node, rewritten: Node, *, on_close: bool) -> Cut:
         lowers = list(dict.fromkeys(self._lowers(rewritten, on_close)))
-        if len(lowers) != 1 or self._shapes.stateless(lowers[0]):
+        if len(lowers) != 1 or isinstance(lowers[0], Opaque) or self._shapes.stateless(lowers[0]):
             reason = "its parts cannot be kept together" if len(lowers) > 1 else "it needs all rows of the stream at once"
             return Cut(Strategy.RECOMPUTE, reason, plan)
         lower = lowers[0]
@@ -191,10 +191,13 @@ class _Cutter:
         return self._shapes.aggregate(node, on_close=on_close) or self._shapes.distinct(node) or self._shapes.appends(node)
 
     def _lowers(self, node: Node, on_close: bool, within_expressions: bool = True) -> list[Node]:
-        """The highest parts that Spark maintains, in the order of the text; also those of subqueries, which may be correlated."""
+        """The highest parts that Spark maintains, in the order of the text; also those of subqueries, which may be correlated.
+
+        SQL that is not looked into is a part of its own: it is not maintained, and above a cut there is no stream for it to read.
+        """
         if not self._shapes.reads_stream(node):
             return []
-        if self._maintained(node, on_close):
+        if isinstance(node, Opaque) or self._maintained(node, on_close):
             return [node]
         inner = [plan for plan in children(node) if within_expressions or plan not in getattr(node, "subs", ())]
         if isinstance(node, Join) and node.lateral and not within_expressions:

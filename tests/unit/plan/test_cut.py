@@ -69,6 +69,36 @@ def test_every_shape_has_its_strategy(text: str, strategy: Strategy) -> None:
     assert decide(text).strategy is strategy
 
 
+LATEST = "SELECT card, id FROM {} QUALIFY row_number() OVER (PARTITION BY card ORDER BY at DESC) = 1"
+BESIDE = f"SELECT a.card, a.total, b.id FROM ({BY_CARD}) a JOIN ({{}}) b ON a.card = b.card"
+
+
+@pytest.mark.parametrize(
+    ("text", "streams"),
+    [
+        (BESIDE.format(LATEST.format("pay")), ("pay",)),
+        (BESIDE.format(LATEST.format("late")), ("pay", "refunds")),
+        (f"WITH c AS (SELECT * FROM refunds) {BESIDE.format(LATEST.format('c'))}", ("pay", "refunds")),
+        (BESIDE.format("SELECT * FROM pay NATURAL JOIN refunds"), ("pay", "refunds")),
+        (f"SELECT card FROM ({BY_CARD}) WHERE total > (SELECT count(*) FROM (SELECT DISTINCT card FROM refunds ORDER BY ALL))", ("pay", "refunds")),
+        (f"SELECT card FROM ({BY_CARD}) WHERE card IN (FROM refunds |> WHERE amount > 3 |> SELECT card)", ("pay", "refunds")),
+        (BY_CARD + " HAVING count(*) > (SELECT avg(amount) FROM refunds NATURAL JOIN cards)", ("pay", "refunds")),
+        (f"SELECT card FROM ({BY_CARD}) EXCEPT SELECT card FROM ({LATEST.format('refunds')})", ("pay", "refunds")),
+    ],
+)
+def test_a_stream_in_sql_that_is_not_looked_into_is_read_again_with_all_the_rest(text: str, streams: tuple[str, ...]) -> None:
+    found = decide(text, late="SELECT * FROM refunds WHERE amount > 5")
+    assert found.strategy is Strategy.RECOMPUTE
+    assert found.streams == streams
+
+
+def test_tables_in_sql_that_is_not_looked_into_are_read_above_the_cut() -> None:
+    found = decide(BESIDE.format("SELECT card, country AS id FROM cards QUALIFY row_number() OVER (PARTITION BY card ORDER BY country) = 1"))
+    assert found.strategy is Strategy.KEPT
+    assert found.upper is not None
+    assert "QUALIFY" in sql(found.upper)
+
+
 def test_a_row_that_leaves_by_having_is_flagged_and_not_dropped() -> None:
     found = decide(BY_CARD + " HAVING sum(amount) > 5")
     assert "HAVING" not in sql(found.lower)
