@@ -241,7 +241,7 @@ def check_places(spark: SparkSession, world: World, checkpoint: Path) -> None:
     """A record's position tells which epoch took it: over the whole history the rows of each are those of its own span."""
     logged = logged_epochs(checkpoint, last_epoch(checkpoint / "offsets"))
     log, source = checkpoint / "sources" / "0", world.open()
-    place = place_of(world.spec.options, log, logged)
+    place = place_of(world.spec.options, log, 0, logged)
     rows = decoded(world, source.history(spark, Span(None, logged[-1].ends[0], log))).withColumn("place", F.expr(place)).collect()
     before = None
     for number, epoch in enumerate(logged):

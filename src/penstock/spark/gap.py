@@ -21,7 +21,7 @@ from penstock.sink.store import Store
 from penstock.source.kafka import first_offsets
 from penstock.source.kafka_topic import Admin, Topic
 from penstock.spark.anew import lost, refused
-from penstock.spark.checkpoint import last_epoch, read_epoch, source_order
+from penstock.spark.checkpoint import last_epoch, log_of, read_epoch, source_order
 from penstock.spark.frames import App
 from penstock.spark.missing import Gap, gaps, known_topic, note
 
@@ -42,8 +42,8 @@ def pass_gaps(app: App, job: Job, occurrences: Sequence[str], life: Incarnation,
             topic = Admin(spec).topic()
             known = known_topic(life.name, name)
             anew = store.noted(known) not in (None, topic.made)
-            for place in (place for place, named in enumerate(names) if named == name):
-                _pass(_Source(name, place, life.checkpoint, planned), topic, job, store, anew=anew, accepted=accepted)
+            for source in _sources(name, names, life.checkpoint, planned):
+                _pass(source, topic, job, store, anew=anew, accepted=accepted)
             store.note(known, topic.made)
 
 
@@ -58,12 +58,25 @@ def _pass_to_new_life(app: App, job: Job, streams: Sequence[str], former: Path, 
 
 @dataclass(frozen=True)
 class _Source:
-    """One Kafka source of a job's plan, and the newest epoch that its checkpoint has planned."""
+    """One Kafka source of a job's plan, and the newest epoch that its checkpoint has planned.
+
+    It has one folder, `log`, but several `places` in the offset log where its stream stands on both sides of a union.
+    """
 
     stream: str
-    place: int
+    log: Path
+    places: tuple[int, ...]
     checkpoint: Path
     planned: int
+
+
+def _sources(stream: str, names: Sequence[str], checkpoint: Path, planned: int) -> list[_Source]:
+    """The sources of a stream; `names` are the streams in the order of the offset log."""
+    places: dict[Path, tuple[int, ...]] = {}
+    for place in (place for place, name in enumerate(names) if name == stream):
+        log = log_of(checkpoint, names, place)
+        places[log] = (*places.get(log, ()), place)
+    return [_Source(stream, log, found, checkpoint, planned) for log, found in places.items()]
 
 
 def _pass(source: _Source, topic: Topic, job: Job, store: Store, *, anew: bool, accepted: bool) -> None:
@@ -84,11 +97,10 @@ def _next_to_read(source: _Source, topic: str) -> tuple[dict[str, int], Path | N
     committed = last_epoch(source.checkpoint / "commits")
     epoch = source.planned if committed >= source.planned else source.planned - 1
     if epoch >= 0:
-        end = read_epoch(source.checkpoint, epoch).ends[source.place]
+        end = read_epoch(source.checkpoint, epoch).ends[source.places[0]]
         return ({}, None) if end is None else (json.loads(end).get(topic, {}), source.checkpoint / "offsets" / str(epoch))
-    first = source.checkpoint / "sources" / str(source.place) / "0"
-    begun = first_offsets(first.parent) if source.planned >= 0 else None
-    return ({}, None) if begun is None else (begun.get(topic, {}), first)
+    begun = first_offsets(source.log) if source.planned >= 0 else None
+    return ({}, None) if begun is None else (begun.get(topic, {}), source.log / "0")
 
 
 def _passed(begin: Mapping[str, int], topic: Topic, found: Sequence[Gap]) -> dict[str, int]:
@@ -104,18 +116,19 @@ def _rewrite(source: _Source, topic: Topic, said_by: Path, passed: dict[str, int
     """
     planned = source.checkpoint / "offsets" / str(source.planned)
     if planned != said_by:
-        ends = json.loads(read_epoch(source.checkpoint, source.planned).ends[source.place] or "{}").get(topic.name, {})
+        ends = json.loads(read_epoch(source.checkpoint, source.planned).ends[source.places[0]] or "{}").get(topic.name, {})
         within = {number: end for number, end in ends.items() if int(number) in topic.held and end <= topic.held[int(number)][1]}
-        _replace_line(planned, source.place, topic.name, {number: max(at, within.get(number, at)) for number, at in passed.items()})
+        _replace_lines(planned, source.places, topic.name, {number: max(at, within.get(number, at)) for number, at in passed.items()})
     if said_by.parent.name == "offsets":
-        _replace_line(said_by, source.place, topic.name, passed)
+        _replace_lines(said_by, source.places, topic.name, passed)
     else:
         _write(said_by, b"\0v1\n" + json.dumps({topic.name: passed}, separators=(",", ":")).encode())
 
 
-def _replace_line(entry: Path, place: int, topic: str, offsets: dict[str, int]) -> None:
+def _replace_lines(entry: Path, places: Sequence[int], topic: str, offsets: dict[str, int]) -> None:
     lines = entry.read_text(encoding="utf-8").split("\n")
-    lines[2 + place] = json.dumps({topic: offsets}, separators=(",", ":"))
+    for place in places:
+        lines[2 + place] = json.dumps({topic: offsets}, separators=(",", ":"))
     _write(entry, "\n".join(lines).encode())
 
 

@@ -249,7 +249,7 @@ class JobRun:
         for index, name in enumerate(names):
             if name in found and self._store.dead_count(name):
                 source = log_of(self._life.checkpoint, names, index)
-                found[name] = clock_at(self._app.declared.streams[name].options, source, self._log.upto(number))
+                found[name] = clock_at(self._app.declared.streams[name].options, source, index, self._log.upto(number))
         return found
 
     def stop(self, timeout_s: float) -> None:

@@ -25,14 +25,17 @@ _FILE = "get_json_object(__position, '$.file')"
 _IN_A_BUCKET = 8
 
 
-def clock_at(options: Mapping[str, object], source: Path, logged: Sequence[LoggedEpoch]) -> str:
-    """The clock by which each record was judged: that of the epoch that took it."""
-    return f"timestamp_millis({of_each([epoch.time_ms for epoch in logged], place_of(options, source, logged))})"
+def clock_at(options: Mapping[str, object], source: Path, number: int, logged: Sequence[LoggedEpoch]) -> str:
+    """The clock by which each record was judged: that of the epoch that took it. The arguments are those of `place_of`."""
+    return f"timestamp_millis({of_each([epoch.time_ms for epoch in logged], place_of(options, source, number, logged))})"
 
 
-def place_of(options: Mapping[str, object], source: Path, logged: Sequence[LoggedEpoch]) -> str:
-    """The place of a record's epoch among those `logged`. `options` are the stream's, `source` its folder in the checkpoint."""
-    ends = [epoch.ends[int(source.name)] for epoch in logged]
+def place_of(options: Mapping[str, object], source: Path, number: int, logged: Sequence[LoggedEpoch]) -> str:
+    """The place of a record's epoch among those `logged`. `options` are the stream's, `source` its folder in the checkpoint.
+
+    `number` is where the offset log has its ends: not that of the folder where a stream stands on both sides of a union, see `log_of`.
+    """
+    ends = [epoch.ends[number] for epoch in logged]
     if str(options.get("tail", "false")).lower() == "true":
         return _behind(_lines(ends), _FILE, _number("line") + " - 1", len(ends))
     match options.get("connector"):

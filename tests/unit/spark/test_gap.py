@@ -7,7 +7,7 @@ from pathlib import Path
 
 from penstock.source.kafka_topic import Topic
 from penstock.spark.agreement import _check_sum
-from penstock.spark.gap import _next_to_read, _passed, _rewrite, _Source
+from penstock.spark.gap import _next_to_read, _passed, _rewrite, _Source, _sources
 from penstock.spark.missing import Gap, gaps
 
 HELD = Topic("clicks", "first", {0: (15, 40), 1: (0, 9)})
@@ -23,7 +23,7 @@ def planned(checkpoint: Path, *epochs: dict[str, int], committed: int) -> _Sourc
         (checkpoint / "offsets" / f".{number}.crc").write_bytes(b"sum")
     for number in range(committed + 1):
         (checkpoint / "commits" / str(number)).write_text("v1\n{}", encoding="utf-8")
-    return _Source("clicks", 0, checkpoint, len(epochs) - 1)
+    return _Source("clicks", checkpoint / "sources" / "0", (0,), checkpoint, len(epochs) - 1)
 
 
 def test_a_gap_is_what_lies_between_the_next_record_and_the_first_one_left() -> None:
@@ -78,4 +78,22 @@ def test_the_very_first_epoch_begins_where_spark_noted_it(tmp_path: Path) -> Non
     assert said_by is not None
     _rewrite(source, HELD, said_by, _passed(begin, HELD, gaps("s", HELD, begin, anew=False)))
     assert first.read_bytes() == b'\0v1\n{"clicks":{"0":15}}'
-    assert _next_to_read(_Source("clicks", 0, tmp_path / "none", -1), "clicks") == ({}, None)
+    assert _next_to_read(_Source("clicks", tmp_path / "none" / "sources" / "0", (0,), tmp_path / "none", -1), "clicks") == ({}, None)
+
+
+def test_a_source_that_stands_twice_in_a_union_is_passed_once_and_at_both_its_places(tmp_path: Path) -> None:
+    """`logs UNION ALL logs UNION ALL clicks UNION ALL clicks`: four places in the offset log, two sources."""
+    (tmp_path / "offsets").mkdir()
+    ends = ['{"logs":{"0":1}}'] * 2 + ['{"clicks":{"0":8}}'] * 2
+    entry = tmp_path / "offsets" / "0"
+    entry.write_text("\n".join(["v1", '{"batchWatermarkMs":0,"batchTimestampMs":1}', *ends]), encoding="utf-8")
+    for number, topic in enumerate(("logs", "clicks")):
+        (tmp_path / "sources" / str(number)).mkdir(parents=True)
+        (tmp_path / "sources" / str(number) / "0").write_bytes(b'\0v1\n{"%s":{"0":0}}' % topic.encode())
+    (source,) = _sources("clicks", ["logs", "logs", "clicks", "clicks"], tmp_path, 0)
+    begin, said_by = _next_to_read(source, "clicks")
+    assert (begin, said_by) == ({"0": 0}, tmp_path / "sources" / "1" / "0")
+    assert said_by is not None
+    _rewrite(source, HELD, said_by, _passed(begin, HELD, gaps("s", HELD, begin, anew=False)))
+    assert said_by.read_bytes() == b'\0v1\n{"clicks":{"0":15}}'
+    assert entry.read_text(encoding="utf-8").split("\n")[2:] == ends[:2] + ['{"clicks":{"0":15}}'] * 2

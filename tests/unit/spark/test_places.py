@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 from penstock.source.follow import Mark, to_offset
-from penstock.spark.places import _by_file, _by_row, _lines, _offsets, file_places
+from penstock.spark.checkpoint import LoggedEpoch, log_of
+from penstock.spark.places import _by_file, _by_row, _lines, _offsets, file_places, place_of
 
 
 def test_a_partition_that_came_later_has_nothing_in_the_epochs_before() -> None:
@@ -45,6 +46,20 @@ def test_generated_rows_are_placed_by_their_ranges_in_whatever_order_the_files_w
     files[3].unlink()
     assert '{"": [20, 30]}' in _by_row(places), "what is gone is told by who reads it"
     assert _by_row({}) == "0"
+
+
+def test_the_ends_of_a_source_are_found_at_its_place_and_not_at_that_of_its_folder(tmp_path: Path) -> None:
+    """`s UNION ALL s UNION ALL t`: the folder of t is the second, its place in the offset log the third."""
+    names = ["s", "s", "t"]
+    for folder in ("0", "1"):
+        (tmp_path / "sources" / folder).mkdir(parents=True)
+    log = log_of(tmp_path, names, 2)
+    assert log == tmp_path / "sources" / "1"
+    for number in range(3):
+        entry(log, number, Path(f"/in/t/{number}.json"))
+    logged = [LoggedEpoch(number, ('{"logOffset":0}', '{"logOffset":0}', f'{{"logOffset":{number}}}'), 1000, 0) for number in range(3)]
+    text = place_of({"connector": "files"}, log, 2, logged)
+    assert all(f'"/in/t/{number}.json": {number}' in text for number in range(3))
 
 
 def test_however_many_files_there_are_few_are_searched() -> None:

@@ -32,7 +32,7 @@ class Taken:
 
     def with_origins(self, stream: Stream) -> DataFrame:
         """The good rows, each with its origin."""
-        place = place_of(stream.options, self._folder(stream), self.logged)
+        place = place_of(stream.options, *self._source(stream), self.logged)
         mark, epoch = of_each(self._late_marks(), place), of_each([epoch.epoch for epoch in self.logged], place)
         position = "named_struct('at', __position, 'record', __raw)"
         origin = f"named_struct('mark', timestamp_millis({mark}), 'epoch', CAST({epoch} AS BIGINT), 'positions', array({position}))"
@@ -40,11 +40,13 @@ class Taken:
         return self._traced(stream).selectExpr(*columns, f"{origin} AS {quote(column_of(stream.name))}")
 
     def _traced(self, stream: Stream) -> DataFrame:
-        now = clock_at(stream.options, self._folder(stream), self.logged) if stream.event_time else CLOCK
+        now = clock_at(stream.options, *self._source(stream), self.logged) if stream.event_time else CLOCK
         return traced(self.spark, self.app, stream, self.life.span(stream.name, self.logged[-1]), now=now)
 
-    def _folder(self, stream: Stream) -> Path:
-        return self.life.folder(stream.name, self.logged[-1])
+    def _source(self, stream: Stream) -> tuple[Path, int]:
+        """The folder of a stream's source in the checkpoint, and its place in the offset log."""
+        end = self.logged[-1]
+        return self.life.folder(stream.name, end), self.life.source(stream.name, len(end.ends))
 
     def _late_marks(self) -> list[int]:
         """By which watermark each epoch judged its rows: that of the one before."""
