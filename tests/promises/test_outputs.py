@@ -427,7 +427,7 @@ def test_windows_over_a_join_that_is_bounded_by_time_are_the_same_live_and_over_
         "CREATE STREAM returns (item STRING, back TIMESTAMP, WATERMARK FOR back AS back - INTERVAL 0 SECONDS)"
         " WITH (connector = 'files', path = 'returns', format = 'json');",
         "CREATE MATERIALIZED VIEW hourly AS SELECT window, count(*) AS n FROM sales s JOIN returns r"
-        " ON s.item = r.item AND r.back BETWEEN s.at AND s.at + INTERVAL 90 MINUTES GROUP BY window(s.at, '1 hour') EMIT ON WINDOW CLOSE;",
+        " ON s.item = r.item AND r.back BETWEEN s.at AND s.at + INTERVAL 1 HOUR 30 MINUTES GROUP BY window(s.at, '1 hour') EMIT ON WINDOW CLOSE;",
     )
     for hour in ("10", "11", "12", "13"):
         sold(trial, (hour, 1), at=f"2024-05-01T{hour}:05:00Z")

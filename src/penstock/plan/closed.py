@@ -6,19 +6,17 @@ least of theirs, and above a join that is bounded by time less the bound. A stre
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from penstock.eventtime import delay
+from penstock.errors import TypeFault
+from penstock.eventtime import MICROS_PER_MS, delay, interval
 from penstock.plan import terms
+from penstock.plan.columns import interval_words, is_call
 from penstock.plan.declare import Stream
+from penstock.plan.grammar import Token, tokens
 from penstock.plan.nodes import Aggregate, Filter, Item, Join, Node, Scan, names_read, quoted, rebuild, walk
 from penstock.plan.shape import Shapes, window_of
-
-_UNIT = r"(?:year|month|week|day|hour|minute|second|millisecond|microsecond)s?(?:\s+to\s+\w+)?"
-_INTERVAL = re.compile(rf"(?i)\binterval\s+(?:'[^']*'|\d+)(?:\s+{_UNIT})?")
-_NOT_STRICT = re.compile(r"(?i)<=|>=|\bbetween\b")
 
 
 def only_closed(node: Node, streams: Mapping[str, Stream]) -> Node:
@@ -47,16 +45,80 @@ def held_back_ms(node: Node, streams: Mapping[str, Stream]) -> int:
     """By how much a join of streams that is bounded by time holds the watermark back for what stands above it.
 
     It can still give out rows as old as the longest span of its bounds; a bound that may be met exactly counts one millisecond more.
+    A bound that is more than a sum of columns and intervals is taken to hold nothing back: Spark too solves sums alone.
     """
     if not Shapes(lambda name: name in streams).stream_join(node):
         return 0
     times = {stream.event_time.lower() for stream in streams.values() if stream.event_time}
     conditions = [part.on for part in walk(node) if isinstance(part, Join) and part.on]
     conditions += [part.condition for part in walk(node) if isinstance(part, Filter)]
-    bounds = [text for condition in conditions for text in terms.conjuncts(condition) if terms.bounds_time(text, times)]
-    spans = [delay(found[0]) // 1000 for text in bounds for found in _INTERVAL.finditer(text)]
-    exact = any(_NOT_STRICT.search(text) for text in bounds)
-    return max(spans, default=0) + exact if bounds else 0
+    bounds = [text for condition in conditions for text in _conjuncts(condition) if terms.bounds_time(text, times)]
+    return max([0, *(span for text in bounds for span in _spans_ms(text))])
+
+
+def _conjuncts(condition: str) -> list[str]:
+    """As `terms.conjuncts`, also of those that stand in brackets."""
+    found = terms.conjuncts(terms.unwrapped(condition))
+    return found if len(found) == 1 else [part for text in found for part in _conjuncts(text)]
+
+
+def _spans_ms(bound: str) -> list[int]:
+    """How old its rows may be by each comparison: `a + x <= b + y` gives out a `b` that is y - x behind the watermark."""
+    found = tokens(bound)
+    marks = [at for at, token in enumerate(found) if token.text in ("<", "<=", ">", ">=") or token.is_word("between", "and")]
+    sides = [_constant(found[start + 1 : end]) for start, end in zip([-1, *marks], [*marks, len(found)], strict=True)]
+    match [found[at].text.lower() for at in marks]:
+        case ["<" | "<=" as mark]:
+            pairs = [(sides[0], sides[1])]
+        case [">" | ">=" as mark]:
+            pairs = [(sides[1], sides[0])]
+        case ["between" as mark, "and"]:
+            pairs = [(sides[1], sides[0]), (sides[0], sides[2])]
+        case _:
+            return []
+    exact = mark not in ("<", ">")
+    return [(greater - lesser) // MICROS_PER_MS + exact for lesser, greater in pairs if lesser is not None and greater is not None]
+
+
+def _constant(found: tuple[Token, ...]) -> int | None:
+    """The intervals of a sum added up, in microseconds; None where it is not a sum of columns and constant intervals."""
+    total, sign, brackets, at = 0, 1, [1], 0
+    while at < len(found):
+        token, end = found[at], at + 1
+        words = interval_words(found, at) if token.is_word("interval") else ()
+        if words:
+            end = max(*words, at + 1) + 1
+            span = _span(found[at:end])
+            if span is None:
+                return None
+            total += sign * span
+        elif token.text == "(":
+            brackets.append(sign)
+        elif token.text == ")" and len(brackets) > 1:
+            brackets.pop()
+        elif token.text == "-":
+            sign = -sign
+        elif token.text not in ("+", ".") and not _is_column(found, at):
+            return None
+        if token.text not in ("+", "-"):
+            sign = brackets[-1]
+        at = end
+    return total if len(brackets) == 1 else None
+
+
+def _is_column(found: tuple[Token, ...], at: int) -> bool:
+    """Whether this may be part of a column's name, as it is or as a timestamp: Spark looks through a cast, and into no function."""
+    token = found[at]
+    return token.is_name and not token.is_word("or", "not", "case") and (token.is_word("cast") or not is_call(found, at))
+
+
+def _span(found: tuple[Token, ...]) -> int | None:
+    """INTERVAL 1 HOUR 30 MINUTES, INTERVAL '1' HOUR, INTERVAL '1 hour', INTERVAL '01:30' HOUR TO MINUTE."""
+    ranged = any(token.is_word("to") for token in found)
+    try:
+        return interval(" ".join(token.text if ranged else token.value for token in found))
+    except TypeFault:
+        return None
 
 
 def _watermark(stream: Stream) -> Node:

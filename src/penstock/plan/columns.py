@@ -103,7 +103,7 @@ def not_expression(found: tuple[Token, ...]) -> frozenset[int]:
         elif token.is_word("as") and index:
             skipped.update(range(index, _end_of_type(found, index + 1)))
         elif token.is_word("interval") and after is not None:
-            skipped.update(_interval(found, index))
+            skipped.update(interval_words(found, index))
         elif token.is_word("over") and after is not None and after.text != "(":
             skipped.update((index, index + 1))
         elif token.is_word("over") and after is not None:
@@ -136,7 +136,7 @@ def _end_of_type(found: tuple[Token, ...], index: int) -> int:
     return index
 
 
-def _interval(found: tuple[Token, ...], index: int) -> set[int]:
+def interval_words(found: tuple[Token, ...], index: int) -> set[int]:
     """INTERVAL '1' DAY, INTERVAL 1 DAY 2 HOURS, INTERVAL n DAY, INTERVAL '1-2' YEAR TO MONTH: the word and its units."""
     skipped: set[int] = set()
     at = index + 1
