@@ -32,7 +32,7 @@ class Life:
 
     @property
     def last(self) -> int:
-        """The last epoch that was planned, perhaps not yet done."""
+        """The last epoch that was planned, perhaps not yet done; -1: nothing was consumed yet."""
         return last_epoch(self.checkpoint / "offsets")
 
     def source(self, stream: str, sources: int) -> int:
@@ -71,8 +71,6 @@ def life_of(job: Job, declared: Declared, state: Path) -> Life:
             f"view {names} has changed since it ran: what was delivered belongs to what it was before",
             hint="run the app, which builds the view anew, or verify the app as it was",
         )
-    if last_epoch(found.checkpoint / "offsets") < 0:
-        raise StateError(f"view {names} has not finished an epoch yet: {found.checkpoint} is empty", hint=_NEVER_RAN)
     plan = job.cut.lower
     streams: Mapping[str, object] = declared.streams
     occurrences = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
@@ -13,10 +13,12 @@ from penstock.catalog import Catalog
 from penstock.engine import Engine
 from penstock.errors import NameFault, StateError
 from penstock.plan.declare import Emit, Sink
+from penstock.schema import Schema
 from penstock.share.jobs import Job, Member, jobs
 from penstock.sink.options import delivery_of
 from penstock.sink.postgres_types import without_nul
 from penstock.sink.spec import SinkSpec
+from penstock.spark.agreement import check_ledger
 from penstock.spark.frames import App
 from penstock.spark.session import open_session, stop_session
 from penstock.testing.verify.changes import Delivered
@@ -32,17 +34,21 @@ from penstock.testing.verify.tables import Fetch, read_postgres, read_store, sto
 from penstock.wiring import secrets
 
 log = logging.getLogger("penstock.verify")
+_NOTHING_YET = "nothing was consumed yet"
 _CANNOT_BE_READ = {"console": "a console cannot be read back", "callback": "a function cannot be read back"}
 
 
 def verify(engine: Engine, view: str | None = None, *, session: SparkSession | None = None) -> Iterator[Verdict]:
     """A verdict for every view (or for one) in the results store and in each of its sinks.
 
-    The state folder's lock is not taken: the app may run meanwhile. StateError when there is nothing to verify yet.
+    The state folder's lock is not taken: the app may run meanwhile. A view that has consumed nothing is not compared; StateError when
+    that is so of all of them.
     """
     app = App(engine.declared, engine.settings, engine.state, secrets(engine.declared.folder))
     chosen = _chosen(engine, view)
     lives = {job.name: life_of(job, engine.declared, engine.state) for job, _ in chosen}
+    if all(life.last < 0 for life in lives.values()):
+        raise _nothing_consumed([member for _, member in chosen])
     spark = session or _open(app)
     try:
         oracle = Oracle(spark, app)
@@ -61,6 +67,15 @@ def _chosen(engine: Engine, view: str | None) -> list[tuple[Job, Member]]:
     return found
 
 
+def _nothing_consumed(members: Sequence[Member]) -> StateError:
+    names = ", ".join(f"`{member.name}`" for member in members)
+    who = f"view {names} has" if len(members) == 1 else f"the views {names} have"
+    return StateError(
+        f"{who} consumed nothing yet (no epoch is in the checkpoint): there is nothing to compare",
+        hint="run the app when there is input: `penstock run APP --drain`",
+    )
+
+
 def _open(app: App) -> SparkSession:
     kafka = any(str(item.options.get("connector")) == "kafka" for item in app.declared.streams.values())
     return open_session(app.settings, app.state, app_name=f"penstock verify {app.declared.name}", needs_kafka=kafka)
@@ -71,16 +86,24 @@ class _Place:
 
     def __init__(self, app: App, oracle: Oracle, life: Life, member: Member) -> None:
         self._app, self._oracle, self._life, self._member = app, oracle, life, member
+        self._begun = life.last >= 0  # asked once: the app may run meanwhile
 
     def verdicts(self) -> Iterator[Verdict]:
         if self._member.stored:
-            with self._store() as fetch:
-                held = read_store(fetch, self._life.job.name, self._life.incarnation, self._member.name)
-            if held.epoch < 0:
-                raise self._not_begun()
-            yield self._judged(Verdict(self._member.name, None, "store", held.epoch, Comparison()), self._reader(), held)
+            yield self._in_store()
         for sink in self._member.sinks:
             yield self._sink(sink)
+
+    def _in_store(self) -> Verdict:
+        with self._store() as fetch:
+            held = read_store(fetch, self._life.job.name, self._life.incarnation, self._member.name)
+        verdict = Verdict(self._member.name, None, "store", held.epoch, Comparison())
+        if not self._begun:
+            check_ledger(self._life.job.name, self._life.checkpoint, held.epoch)  # rows without input: a checkpoint was lost
+            return replace(verdict, unread=_NOTHING_YET)
+        if held.epoch < 0:
+            raise self._not_begun()
+        return self._judged(verdict, self._reader(), held)
 
     def _not_begun(self) -> StateError:
         return StateError(f"view `{self._member.name}` has not finished an epoch yet", hint="run the app first: `penstock run APP --drain`")
@@ -89,7 +112,8 @@ class _Place:
         return store_snapshot(self._app.settings, self._app.state, self._app.secret)
 
     def _reader(self, connector: str = "") -> Reader:
-        schema = self._oracle.expected(self._life, self._member, -1).schema
+        """Of a view that has consumed nothing no row is compared, and the columns are not asked for."""
+        schema = self._oracle.expected(self._life, self._member, -1).schema if self._begun else Schema(())
         return Reader(schema, self._member.key, as_held=without_nul if connector == "postgres" else str)
 
     def _sink(self, sink: Sink) -> Verdict:
@@ -114,11 +138,13 @@ class _Place:
         held = self._delivered(spec, reader, before)
         with self._store() as fetch:
             found = standing(fetch, self._life, self._member, spec, before, held.epoch)
+        refused = "" if found.fault is None else f"{found.fault.message}; {found.fault.hint}"
+        if not self._begun:
+            return replace(verdict, refused=refused, unread="" if refused else _NOTHING_YET)
         if found.epoch < 0:
             raise self._not_begun()
         if held.epoch < 0:
             verdict = replace(verdict, notes=("this life of the view has delivered nothing here",))
-        refused = "" if found.fault is None else f"{found.fault.message}; {found.fault.hint}"
         return self._judged(replace(verdict, epoch=found.epoch, behind=found.behind, refused=refused), reader, held)
 
     def _known(self, spec: SinkSpec, place: str) -> Known:

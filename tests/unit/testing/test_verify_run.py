@@ -1,0 +1,111 @@
+"""Which views and places `verify` compares, and what it says of those that it does not. What Spark would answer is given by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.catalog import Catalog
+from penstock.change import Change, Epoch
+from penstock.errors import StateError
+from penstock.schema import Column, Schema
+from penstock.share.jobs import jobs
+from penstock.sink.files_sink import FilesSink
+from penstock.sink.spec import SinkSpec
+from penstock.sink.sqlite import SqliteStore
+from penstock.testing.verify import run
+from penstock.testing.verify.expected import Expected
+from penstock.testing.verify.report import Verdict, summary
+from penstock.testing.verify.rows import Row
+from penstock.wiring import open_app
+
+APP = """
+CREATE STREAM a (value STRING) WITH (connector = 'files', path = 'a', format = 'text');
+CREATE STREAM b (value STRING) WITH (connector = 'files', path = 'b', format = 'text');
+CREATE MATERIALIZED VIEW fed AS SELECT value FROM a;
+CREATE MATERIALIZED VIEW idle AS SELECT value FROM b;
+CREATE SINK idle_out FROM idle WITH (connector = 'files', path = 'out');
+"""
+LINES = Schema((Column("value", "string"),))
+ROW = '{"value":"x"}'
+
+
+class Oracle:
+    """Expects one row of every view that has an epoch; nobody may ask for one that has none."""
+
+    def __init__(self, spark: object, app: object) -> None: ...
+
+    def expected(self, life: Any, member: Any, epoch: int) -> Expected:
+        assert life.last >= 0
+        return Expected(LINES, [Row(ROW)] if epoch >= 0 else [])
+
+
+class Bench:
+    """An app whose jobs have lives, but only those that were fed an epoch."""
+
+    def __init__(self, folder: Path) -> None:
+        (folder / "app.sql").write_text(APP, encoding="utf-8")
+        self.folder, self.engine = folder, open_app(folder, state=folder / "state")
+        self.engine.state.mkdir()
+        catalog, self.store = Catalog(self.engine.state), SqliteStore(self.engine.state / "results.db")
+        self.lives = {job.name: catalog.incarnation(job.name, job.fingerprint) for job in jobs(self.engine.declared)}
+        self.fences = {name: self.store.take_over(name, life.name).fence for name, life in self.lives.items()}
+
+    def planned(self, view: str) -> None:
+        offsets = self.lives[view].checkpoint / "offsets"
+        offsets.mkdir()
+        (offsets / "0").write_text('v1\n{"batchWatermarkMs":0,"batchTimestampMs":1}\n{"logOffset":0}', encoding="utf-8")
+
+    def committed(self, view: str) -> None:
+        with self.store.open_epoch(view, self.lives[view].name, self.fences[view], 0) as writer:
+            writer.append(view, [ROW])
+
+    def delivered(self, view: str) -> None:
+        spec = SinkSpec(f"{view}_out", view, {"connector": "files", "path": "out"}, LINES, None, True, False, self.folder)
+        FilesSink(spec).deliver(Epoch(view, self.lives[view].name, 0, [Change("+", None, ROW)]))
+
+    def verdicts(self, view: str | None = None) -> list[Verdict]:
+        return list(run.verify(self.engine, view, session=object()))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    monkeypatch.setattr(run, "Oracle", Oracle)
+    found = Bench(tmp_path)
+    found.planned("fed")
+    found.committed("fed")
+    yield found
+    found.store.close()
+
+
+def told(verdicts: list[Verdict]) -> list[tuple[str, str | None, object, str]]:
+    return [(verdict.view, verdict.sink, verdict.as_json()["equal"], verdict.unread) for verdict in verdicts]
+
+
+def test_a_view_without_input_is_not_compared_and_the_others_are(bench: Bench) -> None:
+    found = bench.verdicts()
+    nothing = "nothing was consumed yet"
+    assert told(found) == [("fed", None, True, ""), ("idle", None, None, nothing), ("idle", "idle_out", None, nothing)]
+    assert all(verdict.equal for verdict in found)
+    assert summary(found) == "verified: 1 row in 1 place are what a batch run over the same input gives"
+
+
+def test_a_view_without_input_that_is_asked_for_says_so(bench: Bench) -> None:
+    with pytest.raises(StateError, match="view `idle` has consumed nothing yet"):
+        bench.verdicts("idle")
+
+
+def test_rows_in_the_store_without_any_input_are_a_lost_checkpoint(bench: Bench) -> None:
+    bench.committed("idle")
+    with pytest.raises(StateError, match=r"the results store has epoch 0, but .* has committed -1"):
+        bench.verdicts()
+
+
+def test_a_sink_that_holds_rows_without_any_input_is_not_equal(bench: Bench) -> None:
+    bench.delivered("idle")
+    found = bench.verdicts()[-1]
+    assert not found.equal
+    assert "sink `idle_out` has epoch 0 of view `idle`, but the results store only -1" in found.refused
