@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ from penstock.testing.chaos.follow import Seen
 from penstock.testing.chaos.inject import NotSurvived
 from penstock.testing.chaos.parts import Parts
 from penstock.testing.chaos.plan import Step
+from penstock.testing.chaos.report import Outcome
 from penstock.testing.chaos.run import Run
 from penstock.testing.chaos.storm import storm
 from penstock.testing.chaos.subjects import reader, users
@@ -222,3 +224,22 @@ def test_every_job_is_waited_for_also_where_nothing_is_stored(tmp_path: Path) ->
     (app(tmp_path) / "app.sql").write_text(APP.replace("copied AS", "copied WITH (store = false) AS") + sink, encoding="utf-8")
     _, found = reader(users(tmp_path, tmp_path / "state", {}).subject, Seen())
     assert found == {"copied"}
+
+
+def test_no_epoch_leaves_the_log_before_the_reader_has_seen_it_whatever_the_user_set(tmp_path: Path) -> None:
+    subject = users(app(tmp_path), tmp_path / "state", {"changes_kept_epochs": "1", "trigger": "2 seconds"}).subject
+    words = subject.command("run")
+    kept = [word for word in words if word.startswith("changes_kept_epochs=")]
+    assert kept == ["changes_kept_epochs=1000000"]
+    assert "trigger=2 seconds" in words
+
+
+def test_a_verify_that_takes_too_long_is_a_failure_in_words(started: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def endless(command: Sequence[str], *, timeout: float, **_: object) -> None:
+        raise subprocess.TimeoutExpired(command, timeout)
+
+    monkeypatch.setattr(subprocess, "run", endless)
+    outcome = Outcome("app", 7)
+    started._verify(outcome)
+    assert outcome.verified == "not within 10 minutes"
+    assert "verify did not end within 10 minutes" in outcome.failures[0]

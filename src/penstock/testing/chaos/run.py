@@ -243,13 +243,13 @@ class Run:
             return {}
 
     def _verify(self, outcome: Outcome) -> None:
-        done = subprocess.run(
-            [sys.executable, "-m", "penstock", *self.subject.command("verify", "--json")],
-            capture_output=True,
-            text=True,
-            timeout=_VERIFY_S,
-            check=False,
-        )
+        command = [sys.executable, "-m", "penstock", *self.subject.command("verify", "--json")]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=_VERIFY_S, check=False)
+        except subprocess.TimeoutExpired:
+            outcome.verified = f"not within {_VERIFY_S / 60:.0f} minutes"
+            outcome.trouble.append(f"verify did not end within {_VERIFY_S / 60:.0f} minutes: nobody knows whether the results are right")
+            return
         outcome.verified = "equal" if done.returncode == 0 else f"exit code {done.returncode}"
         if done.returncode == 0:
             return

@@ -45,6 +45,8 @@ QUICK: Mapping[str, str] = {
     "restarts_max": "30",
     "restart_backoff_s": "0.5",
 }
+# The reader follows the change log: an epoch that was dropped before it came to look would pass for one that never was.
+_KEPT: Mapping[str, str] = {"changes_kept_epochs": "1000000"}
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,7 @@ def _sink(view: str, sink: str, parts: Parts) -> str:
 
 
 def users(app: Path, state: Path | None, settings: Mapping[str, str]) -> Opened:
-    """A user's app as it is; of its parts only the development broker of its state folder is ours to hurt.
+    """A user's app as it is, but for how long its change logs are kept; of its parts only the development broker of its state folder is ours to hurt.
 
     StateError while it runs: whatever was done to it then would hurt a driver that is not ours.
     """
@@ -133,7 +135,7 @@ def users(app: Path, state: Path | None, settings: Mapping[str, str]) -> Opened:
         sink.options.get("connector") == "kafka" and delivery_of(sink.options) == EXACTLY_ONCE for sink in engine.declared.sinks.values()
     ):
         offered.add("transactions")
-    return Opened(Subject(engine.declared.name, app, engine.state, settings, frozenset(offered)), parts, None)
+    return Opened(Subject(engine.declared.name, app, engine.state, {**settings, **_KEPT}, frozenset(offered)), parts, None)
 
 
 def _uses(declared: Declared, broker: OwnBroker) -> bool:
