@@ -6,8 +6,11 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Hashable
+from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError
@@ -15,11 +18,12 @@ from confluent_kafka import KafkaError
 from penstock.change import Change
 from penstock.errors import SinkError
 from penstock.schema import Schema
+from penstock.sink.ddl import columns
 from penstock.sink.spec import SinkSpec
 from penstock.sink.sqlite import SqliteStore
 from penstock.testing.chaos import sinks
 from penstock.testing.chaos.follow import Bag, Epochs, Log, Records, Seen, Table, canonical, row
-from penstock.testing.chaos.sinks import FilesPlace, KafkaPlace, Reader, StoreReader, sqlite_snapshots
+from penstock.testing.chaos.sinks import FilesPlace, KafkaPlace, PostgresPlace, Reader, StoreReader, sqlite_snapshots
 
 
 def line(number: int) -> str:
@@ -230,6 +234,44 @@ def test_of_a_place_that_cannot_be_read_nothing_is_called_lost(tmp_path: Path) -
     reader.finish()
     assert seen.clean
     assert reader.unread == ["topic t cannot be read: who are you?"]
+    store.close()
+
+
+class Tables:
+    """A database whose ledger says epoch 0, in place of a connection to one."""
+
+    def __enter__(self) -> Tables:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def execute(self, query: object, values: object = ()) -> Any:
+        return SimpleNamespace(fetchone=lambda: (0,))
+
+
+OWN_COLUMNS = ["loaded_at", "id", "raw", "price"]
+
+
+@pytest.mark.parametrize(("price", "partial"), [("1.50", 0), ("1.51", 1)])
+def test_of_a_table_of_the_users_own_the_columns_of_the_view_are_read(monkeypatch: pytest.MonkeyPatch, price: str, partial: int) -> None:
+    """It has a column more, names in another case, and bytes that the log has as base64."""
+    seen = Seen()
+    found = Log("v", False, seen, columns=columns("Id BIGINT, raw BINARY, price DECIMAL(8,2), note STRING"))
+    found.learn(0, [Change("+", None, '{"Id":1,"raw":"YWI=","price":"1.5","note":null}')])
+    held = [(datetime(2024, 5, 1, tzinfo=UTC), 1, b"ab", Decimal(price))]
+    monkeypatch.setattr(sinks, "_reading", lambda server: Tables())
+    monkeypatch.setattr(sinks, "read_table", lambda connection, table: (OWN_COLUMNS, held))
+    place = PostgresPlace("s", {"table": "t"}, found, seen)
+    place.fetch()
+    place.judge()
+    place.finish()
+    assert (seen.lost, seen.duplicated, seen.partial) == (0, 0, partial)
+
+
+def test_the_store_tells_the_columns_of_its_views(tmp_path: Path) -> None:
+    store, reader = filled(tmp_path, Seen())
+    reader.poll()
+    assert reader.logs["v"].columns == columns("id BIGINT")
     store.close()
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 
 from penstock.change import Change
+from penstock.schema import Schema
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 _SHOWN = 20
@@ -83,13 +84,14 @@ def row(line: str) -> Hashable:
 
 @dataclass
 class Log:
-    """A view's change log as it was read from the store: every epoch once, never another way later."""
+    """A view's change log as it was read from the store: every epoch once, never another way later. `columns` as soon as they are known."""
 
     view: str
     keyed: bool
     seen: Seen
     epochs: dict[int, list[Change]] = field(default_factory=dict)
     first: int = -1
+    columns: Schema | None = None
     held: list[tuple[str | None, str]] = field(default_factory=list)
 
     def begin(self, epoch: int, rows: list[tuple[str | None, str]]) -> None:
@@ -117,12 +119,16 @@ class Log:
 
 @dataclass
 class Table:
-    """A place that shows the view as it stands, with the epoch that it has: the results store, a table of Postgres."""
+    """A place that shows the view as it stands, with the epoch that it has: the results store, a table of Postgres.
+
+    `read` makes of a row in the log what the place shows of it.
+    """
 
     name: str
     log: Log
     seen: Seen
     epoch: int = -1
+    read: Callable[[str], Hashable] = row
     _keyed: dict[str, Hashable] = field(default_factory=dict)
     _bag: Bag = field(default_factory=Counter)
     _begun: bool = False
@@ -165,17 +171,18 @@ class Table:
         self.epoch = epoch
 
     def _apply(self, change: Change) -> None:
+        shown = self.read(change.row)
         if change.key is not None and self.log.keyed:
             if change.op == "+":
-                self._keyed[change.key] = row(change.row)
+                self._keyed[change.key] = shown
             else:
                 self._keyed.pop(change.key, None)
         elif change.op == "+":
-            self._bag[row(change.row)] += 1
+            self._bag[shown] += 1
         else:
-            self._bag[row(change.row)] -= 1
-            if self._bag[row(change.row)] <= 0:
-                del self._bag[row(change.row)]
+            self._bag[shown] -= 1
+            if self._bag[shown] <= 0:
+                del self._bag[shown]
 
 
 @dataclass

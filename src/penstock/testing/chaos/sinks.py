@@ -20,11 +20,15 @@ from psycopg import sql
 
 from penstock.change import Change
 from penstock.errors import SinkError
+from penstock.sink.ddl import columns as columns_of
 from penstock.sink.kafka_server import KafkaServer
 from penstock.sink.postgres_server import PostgresServer
 from penstock.sink.postgres_sink import ledger_of
+from penstock.sink.postgres_types import without_nul
 from penstock.sink.spec import SinkSpec
 from penstock.testing.chaos.follow import TOMBSTONE, Bag, Epochs, Log, Records, Seen, Table, canonical, row
+from penstock.testing.verify.rows import Reader as RowReader
+from penstock.testing.verify.tables import of_view, read_table
 
 _POLL_S = 0.25
 _IDLE_SHARE = 5  # a reader that looks all the time would slow down what it watches
@@ -96,6 +100,9 @@ class StoreReader:
             if int(epoch) < self.epochs.get(job, -1):
                 self.seen.note("retracted", 1, f"the ledger of `{job}` went back from epoch {self.epochs[job]} to {epoch}")
             self.epochs[job] = int(epoch)
+        for view, ddl in query("SELECT view, ddl FROM penstock_views"):
+            if view in self.logs:
+                self.logs[view].columns = columns_of(ddl)
         self.dead = int(query("SELECT count(*) FROM penstock_dead")[0][0])
         for view, life, epoch in query(_NEWEST):
             if view in self.logs:
@@ -165,17 +172,16 @@ def _reading(server: PostgresServer) -> psycopg.Connection[tuple[Any, ...]]:
 
 
 class PostgresPlace:
-    """A table and the ledger beside it, in one snapshot."""
+    """A table and the ledger beside it, in one snapshot; of the table what the view has there, as `verify` reads it."""
 
     def __init__(self, sink: str, options: Mapping[str, str], log: Log, seen: Seen) -> None:
         self._server = PostgresServer.from_options(options)
         self._sink, self._table = sink, options["table"]
-        schema, _, name = self._table.rpartition(".")
-        self._target = sql.Identifier(schema, name) if schema else sql.Identifier(name)
         self._ledger = ledger_of(self._table)
         self.name = f"table {self._table}"
         self._judged = Table(self.name, log, seen)
-        self._found: tuple[int, list[Hashable]] | None = None
+        self._values: RowReader | None = None
+        self._found: tuple[int, list[str], list[tuple[Any, ...]]] | None = None
 
     def fetch(self) -> None:
         self._found = None
@@ -184,12 +190,16 @@ class PostgresPlace:
                 sql.SQL("SELECT epoch FROM {} WHERE sink = %s AND target = %s").format(self._ledger), (self._sink, self._table)
             ).fetchone()
             if ledger is not None:
-                rows = connection.execute(sql.SQL("SELECT to_jsonb(t)::text FROM {} t").format(self._target)).fetchall()
-                self._found = int(ledger[0]), [row(line) for (line,) in rows]
+                self._found = int(ledger[0]), *read_table(connection, self._table)
 
     def judge(self) -> None:
-        if self._found is not None:
-            self._judged.look(*self._found)
+        columns = self._judged.log.columns
+        if self._found is None or columns is None:
+            return
+        epoch, names, rows = self._found
+        self._values = self._values or RowReader(columns, None, as_held=without_nul)
+        self._judged.read = self._values.values
+        self._judged.look(epoch, map(self._values.values, of_view(columns, names, rows)))
 
     def finish(self) -> None:
         if self._judged.epoch < self._judged.log.newest:

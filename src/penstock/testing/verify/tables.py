@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,9 +13,10 @@ from urllib.parse import parse_qs, urlsplit
 from psycopg import sql
 
 from penstock.errors import SinkError, StateError
+from penstock.schema import Schema
 from penstock.settings import Settings
 from penstock.sink.options import EXACTLY_ONCE, delivery_of
-from penstock.sink.postgres_server import Connection, PostgresServer
+from penstock.sink.postgres_server import Connection, PostgresServer, identifier
 from penstock.sink.postgres_sink import ledger_of
 from penstock.sink.relational import trimmed_note
 from penstock.sink.spec import SinkSpec
@@ -122,13 +123,24 @@ def _ledger(connection: Connection, spec: SinkSpec, incarnation: str) -> int:
 
 
 def _rows(connection: Connection, spec: SinkSpec, reader: Reader) -> list[Row]:
-    schema, _, table = spec.options["table"].rpartition(".")
-    name = sql.Identifier(schema, table) if schema else sql.Identifier(table)
+    table = spec.options["table"]
+    found = of_view(reader.schema, *read_table(connection, table))
+    return [Row(reader.text(row), f"{table} row {number}") for number, row in enumerate(found, start=1)]
+
+
+def read_table(connection: Connection, table: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """The names of all columns, and all rows in the database's own types; nothing where there is no such table."""
+    name = identifier(table)
     if connection.execute("SELECT to_regclass(%s)", (name.as_string(connection),)).fetchone() == (None,):
-        return []
+        return [], []
     cursor = connection.execute(sql.SQL("SELECT * FROM {}").format(name))
-    held = {column.name: place for place, column in enumerate(cursor.description or ())}
-    folded = {column.lower(): place for column, place in held.items()}
-    places = [(column.name, held.get(column.name, folded.get(column.name.lower()))) for column in reader.schema]
-    found = ({column: None if place is None else row[place] for column, place in places} for row in cursor)
-    return [Row(reader.text(row), f"{spec.options['table']} row {number}") for number, row in enumerate(found, start=1)]
+    return [column.name for column in cursor.description or ()], cursor.fetchall()
+
+
+def of_view(schema: Schema, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[dict[str, Any]]:
+    """The view's columns of a table's rows: a table of the user's own may have more, and names in another case."""
+    held = {name: place for place, name in enumerate(names)}
+    folded = {name.lower(): place for name, place in held.items()}
+    places = [(column.name, held.get(column.name, folded.get(column.name.lower()))) for column in schema]
+    for row in rows:
+        yield {column: None if place is None else row[place] for column, place in places}
