@@ -23,13 +23,18 @@ Headers = list[tuple[str, str | bytes | None]]
 Made: TypeAlias = Sequence[tuple[str, str | None, str | None]]
 
 
+def has_tombstones(key: Sequence[str] | None, column: str | None) -> bool:
+    """Whether a record's key, the view's or that of `column`, tells which row is gone."""
+    return key is not None and (column is None or [column.lower()] == [name.lower() for name in key])
+
+
 class Records:
     """What a sink's changes become."""
 
     def __init__(self, spec: SinkSpec) -> None:
         self._spec = spec
         self._column = self._key_column()
-        self.tombstones = spec.key is not None and self._column in (None, *(spec.key if len(spec.key) == 1 else ()))
+        self.tombstones = has_tombstones(spec.key, self._column)
 
     def of(self, changes: Sequence[Change]) -> Made:
         if self._column is None and isinstance(changes, Additions):

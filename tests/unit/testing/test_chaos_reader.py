@@ -280,6 +280,22 @@ def topic(seen: Seen, **options: str) -> KafkaPlace:
     return KafkaPlace(spec, log(seen), seen, repeats=False)
 
 
+def message(number: int, epoch: int, sink: str | None) -> object:
+    headers = [("penstock-epoch", str(epoch).encode()), *([] if sink is None else [("penstock-sink", sink.encode())])]
+    return SimpleNamespace(headers=lambda: headers, value=lambda: line(number).encode(), partition=lambda: 0)
+
+
+@pytest.mark.parametrize("marked_only", [True, False])
+def test_of_a_shared_topic_other_sinks_records_are_not_judged(marked_only: bool) -> None:
+    seen = Seen()
+    place = KafkaPlace(topic(seen)._spec, log(seen), seen, repeats=False, marked_only=marked_only)
+    for number in range(6):
+        place._take(message(number, number // 2, "s" if marked_only else None))
+        place._take(message(number + 100, 7, None if marked_only else "other"))
+    place.finish()
+    assert seen.clean
+
+
 def test_a_topic_is_read_with_the_login_of_its_sink(monkeypatch: pytest.MonkeyPatch) -> None:
     given: dict[str, object] = {}
 

@@ -21,9 +21,12 @@ from penstock.testing.verify.tables import waiting
 BEGAN = datetime(2024, 5, 1, tzinfo=UTC)
 CLOSED = Schema((Column("k", "string"), Column("n", "int")))
 
+OWNERS = {"mine": "closed", "theirs": "another", "unmarked": None}
 
-def record(value: str | None, key: str, ms: int, epoch: int, op: str = "+") -> Any:
+
+def record(value: str | None, key: str, ms: int, epoch: int, op: str = "+", sink: str | None = None) -> Any:
     headers = [("penstock-epoch", str(epoch).encode()), ("penstock-op", op.encode())]
+    headers += [] if sink is None else [("penstock-sink", sink.encode())]
     return SimpleNamespace(
         value=lambda: None if value is None else value.encode(),
         key=lambda: key.encode(),
@@ -48,6 +51,16 @@ def test_a_tombstone_for_a_row_of_an_earlier_life_is_no_row(monkeypatch: pytest.
     held = kafka.read_kafka(spec, Reader(CLOSED, ("k",)), BEGAN, 0)
     assert [row.text for row in held.rows] == ['{"k":"new","n":2}']
     assert (held.epoch, held.repeated, held.earlier) == (0, [], 1)
+
+
+@pytest.mark.parametrize(("marked_only", "rows"), [(False, ["mine", "unmarked"]), (True, ["mine"])])
+def test_of_a_shared_topic_only_the_sinks_own_records_are_read(monkeypatch: pytest.MonkeyPatch, marked_only: bool, rows: list[str]) -> None:
+    told = [record(f'{{"k":"{name}","n":1}}', f'{{"k":"{name}"}}', ms, 0, sink=sink) for ms, (name, sink) in enumerate(OWNERS.items())]
+    monkeypatch.setattr(kafka, "_records", lambda spec: iter(told))
+    options = {"connector": "kafka", "topic": "closed", "delivery": "exactly-once"}
+    spec = SinkSpec("closed", "closed", options, CLOSED, ("k",), False, False, Path("."), "app")
+    held = kafka.read_kafka(spec, Reader(CLOSED, ("k",)), BEGAN, 0, marked_only=marked_only)
+    assert [row.text for row in held.rows] == [f'{{"k":"{name}","n":1}}' for name in rows]
 
 
 def test_only_epochs_of_the_view_itself_wait_for_its_sink(tmp_path: Path) -> None:

@@ -46,8 +46,8 @@ class Oracle:
 class Bench:
     """An app whose jobs have lives, but only those that were fed an epoch."""
 
-    def __init__(self, folder: Path) -> None:
-        (folder / "app.sql").write_text(APP, encoding="utf-8")
+    def __init__(self, folder: Path, more: str = "") -> None:
+        (folder / "app.sql").write_text(APP + more, encoding="utf-8")
         self.folder, self.engine = folder, open_app(folder, state=folder / "state")
         self.engine.state.mkdir()
         catalog, self.store = Catalog(self.engine.state), SqliteStore(self.engine.state / "results.db")
@@ -72,9 +72,9 @@ class Bench:
 
 
 @pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[Bench]:
     monkeypatch.setattr(run, "Oracle", Oracle)
-    found = Bench(tmp_path)
+    found = Bench(tmp_path, getattr(request, "param", ""))
     found.planned("fed")
     found.committed("fed")
     yield found
@@ -109,3 +109,13 @@ def test_a_sink_that_holds_rows_without_any_input_is_not_equal(bench: Bench) -> 
     found = bench.verdicts()[-1]
     assert not found.equal
     assert "sink `idle_out` has epoch 0 of view `idle`, but the results store only -1" in found.refused
+
+
+TOPIC = "WITH (connector = 'kafka', servers = 'localhost:9', topic = 'alerts');"
+
+
+@pytest.mark.parametrize("bench", [f"CREATE SINK one FROM fed {TOPIC} CREATE SINK two FROM idle {TOPIC}"], indirect=True)
+def test_sinks_that_cannot_be_told_apart_are_not_compared(bench: Bench) -> None:
+    found = bench.verdicts("fed")
+    assert told(found)[-1] == ("fed", "one", None, "shared with sink `two`, whose rows cannot be told from its own")
+    assert all(verdict.equal for verdict in found)

@@ -8,7 +8,7 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -212,10 +212,13 @@ class PostgresPlace:
 
 
 class KafkaPlace:
-    """A topic, read from where it ended when the reader came; only what is committed."""
+    """A topic, read from where it ended when the reader came; only what is committed, and what no header says to be another sink's.
 
-    def __init__(self, spec: SinkSpec, log: Log, seen: Seen, *, repeats: bool) -> None:
-        self._spec, self._topic = spec, spec.options["topic"]
+    With `marked_only` also not what says nothing of a sink.
+    """
+
+    def __init__(self, spec: SinkSpec, log: Log, seen: Seen, *, repeats: bool, marked_only: bool = False) -> None:
+        self._spec, self._topic, self._marked_only = spec, spec.options["topic"], marked_only
         self.name = f"topic {self._topic}"
         self._judged = Records(self.name, log, seen, repeats)
         self._consumer: Any = None
@@ -274,7 +277,8 @@ class KafkaPlace:
     def _take(self, message: Any) -> None:
         headers = dict(message.headers() or [])
         epoch = headers.get("penstock-epoch")
-        if epoch is None:
+        own = self._spec.name.encode()
+        if epoch is None or headers.get("penstock-sink", b"" if self._marked_only else own) != own:
             return
         value, op = message.value(), headers.get("penstock-op", b"+").decode()
         gone = op == "-" and self._judged.log.keyed
@@ -325,10 +329,13 @@ class FilesPlace:
 
 
 class Reader:
-    """Follows the store and every sink on a thread of its own, all the way; what is away at the moment is read later."""
+    """Follows the store and every sink on a thread of its own, all the way; what is away at the moment is read later.
 
-    def __init__(self, store: StoreReader, places: list[Place]) -> None:
-        self.store = store
+    `left_out` says which sinks are not followed though they promise something, and why.
+    """
+
+    def __init__(self, store: StoreReader, places: list[Place], left_out: Sequence[str] = ()) -> None:
+        self.store, self.left_out = store, left_out
         self._places = places
         self._over = threading.Event()
         self._turn = threading.Lock()

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+from penstock.errors import SinkError
 from penstock.plan.declare import Declared, Emit, Secret
 from penstock.schema import Schema
 from penstock.settings import Settings
@@ -33,6 +34,8 @@ from penstock.testing.chaos.sinks import (
     postgres_snapshots,
     sqlite_snapshots,
 )
+from penstock.testing.verify.shared import not_told_apart, shared_places
+from penstock.testing.verify.tables import sharers_of_table
 from penstock.wiring import open_app, secrets
 
 # Small and quick, and patient enough for a part that is away for a while.
@@ -154,13 +157,19 @@ def reader(subject: Subject, seen: Seen) -> tuple[Reader, frozenset[str]]:
     keyed = {member.name: member.key is not None for member in members}
     store = StoreReader(_snapshots(engine.settings, subject.state, read), keyed, seen)
     places: list[Place] = []
+    left_out: list[str] = []
+    shared = shared_places(found)
     for member in members:
         for sink in member.sinks:
             options = {name.lower(): read(value.name) if isinstance(value, Secret) else str(value) for name, value in sink.options.items()}
-            place = _place(member, sink.name, options, engine.declared.folder, store.logs[member.name], seen)
-            if place is not None:
+            spec = SinkSpec(sink.name, member.name, options, Schema(()), member.key, member.append_only, False, engine.declared.folder)
+            place = _place(member, spec, store.logs[member.name], seen, marked_only=shared[sink.name].marked_only)
+            others = shared[sink.name].others or (_sharers(spec) if isinstance(place, PostgresPlace) else ())
+            if place is not None and others:
+                left_out.append(f"{place.name} of sink `{sink.name}` is {not_told_apart(others)}")
+            elif place is not None:
                 places.append(place)
-    return Reader(store, places), frozenset(job.name for job in found)
+    return Reader(store, places, left_out), frozenset(job.name for job in found)
 
 
 def _snapshots(settings: Settings, state: Path, read: Callable[[str], str]) -> Snapshots:
@@ -172,18 +181,24 @@ def _snapshots(settings: Settings, state: Path, read: Callable[[str], str]) -> S
     return postgres_snapshots(replace(server, password=read(named[-1])) if named else server)
 
 
-def _place(member: Member, sink: str, options: Mapping[str, str], folder: Path, log: Log, seen: Seen) -> Place | None:
+def _sharers(spec: SinkSpec) -> list[str]:
+    try:
+        return sharers_of_table(spec)
+    except SinkError:  # what is away at the moment is read later
+        return []
+
+
+def _place(member: Member, spec: SinkSpec, log: Log, seen: Seen, *, marked_only: bool) -> Place | None:
     """Where a sink can be read as a stranger would; None where it cannot, or promises nothing that a reader could hold it to."""
-    delivery = delivery_of(options)
+    options, delivery = spec.options, delivery_of(spec.options)
     if member.view.emit is Emit.COMPLETE:
         return None
     match options["connector"]:
         case "postgres" if delivery == EXACTLY_ONCE:
-            return PostgresPlace(sink, options, log, seen)
+            return PostgresPlace(spec.name, options, log, seen)
         case "kafka" if delivery in (EXACTLY_ONCE, AT_LEAST_ONCE):
-            spec = SinkSpec(sink, member.name, options, Schema(()), member.key, member.append_only, False, folder)  # columns are not asked for
-            return KafkaPlace(spec, log, seen, repeats=delivery == AT_LEAST_ONCE)
+            return KafkaPlace(spec, log, seen, repeats=delivery == AT_LEAST_ONCE, marked_only=marked_only)
         case "files" if delivery == EXACTLY_ONCE and options.get("format", "json") == "json":
-            return FilesPlace(folder / options["path"], log, seen, append_only=member.append_only)
+            return FilesPlace(spec.folder / options["path"], log, seen, append_only=member.append_only)
         case _:
             return None

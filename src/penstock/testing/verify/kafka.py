@@ -22,13 +22,15 @@ _PATIENCE_S = 30.0
 _EPOCH, _OP, _SINK = "penstock-epoch", "penstock-op", "penstock-sink"
 
 
-def read_kafka(spec: SinkSpec, reader: Reader, since: datetime, position: int) -> Delivered:
+def read_kafka(spec: SinkSpec, reader: Reader, since: datetime, position: int, *, marked_only: bool = False) -> Delivered:
     """What the topic holds as of epoch `position`, the last that was confirmed.
 
     Records that are older than `since` are of an earlier life of the view. An exactly-once sink takes the keys of that life back,
-    so there all of the topic is followed; elsewhere those records are left out and counted. So are those of other sinks.
+    so there all of the topic is followed; elsewhere those records are left out and counted. Those of other sinks are left out;
+    with `marked_only` so are records that do not say whose they are.
     """
-    records = [record for record in _records(spec) if _headers(record).get(_SINK, spec.name.encode()) == spec.name.encode()]
+    own_name = spec.name.encode()
+    records = [record for record in _records(spec) if _headers(record).get(_SINK, b"" if marked_only else own_name) == own_name]
     begin = round(since.timestamp() * 1000)
     own = [record for record in records if record.timestamp()[1] >= begin and (_epoch(record) or 0) <= position]
     before = [record for record in records if record.timestamp()[1] < begin]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
@@ -29,8 +29,9 @@ from penstock.testing.verify.files import read_files
 from penstock.testing.verify.kafka import read_kafka
 from penstock.testing.verify.report import SHOWN_MAX, Verdict
 from penstock.testing.verify.rows import Reader, Values
+from penstock.testing.verify.shared import Shared, not_told_apart, shared_places
 from penstock.testing.verify.standing import Known, known, place_of, standing
-from penstock.testing.verify.tables import Fetch, read_postgres, read_store, store_snapshot
+from penstock.testing.verify.tables import Fetch, read_postgres, read_store, sharers_of_table, store_snapshot
 from penstock.wiring import secrets
 
 log = logging.getLogger("penstock.verify")
@@ -51,9 +52,9 @@ def verify(engine: Engine, view: str | None = None, *, session: SparkSession | N
         raise _nothing_consumed([member for _, member in chosen])
     spark = session or _open(app)
     try:
-        oracle = Oracle(spark, app)
+        oracle, shared = Oracle(spark, app), shared_places(jobs(engine.declared))
         for job, member in chosen:
-            yield from _Place(app, oracle, lives[job.name], member).verdicts()
+            yield from _Place(app, oracle, lives[job.name], member, shared).verdicts()
     finally:
         if session is None:
             stop_session()
@@ -84,8 +85,8 @@ def _open(app: App) -> SparkSession:
 class _Place:
     """One view, everywhere it is kept."""
 
-    def __init__(self, app: App, oracle: Oracle, life: Life, member: Member) -> None:
-        self._app, self._oracle, self._life, self._member = app, oracle, life, member
+    def __init__(self, app: App, oracle: Oracle, life: Life, member: Member, shared: Mapping[str, Shared]) -> None:
+        self._app, self._oracle, self._life, self._member, self._shared = app, oracle, life, member, shared
         self._begun = life.last >= 0  # asked once: the app may run meanwhile
 
     def verdicts(self) -> Iterator[Verdict]:
@@ -122,6 +123,8 @@ class _Place:
         verdict = Verdict(self._member.name, sink.name, connector, -1, Comparison(), delivery_of(options))
         if connector in _CANNOT_BE_READ:
             return replace(verdict, unread=_CANNOT_BE_READ[connector])
+        if others := self._shared[sink.name].others:
+            return replace(verdict, unread=not_told_apart(others))
         reader = self._reader(connector)
         spec = SinkSpec(
             sink.name,
@@ -134,6 +137,8 @@ class _Place:
             self._app.declared.folder,
             Catalog(self._app.state).app(self._app.declared.name),
         )
+        if connector == "postgres" and (others := tuple(sharers_of_table(spec))):
+            return replace(verdict, unread=not_told_apart(others))
         before = self._known(spec, place_of(spec))
         held = self._delivered(spec, reader, before)
         with self._store() as fetch:
@@ -163,7 +168,7 @@ class _Place:
             case "postgres":
                 return read_postgres(spec, reader, life.incarnation, position)
             case _:
-                return read_kafka(spec, reader, life.since, before.confirmed)
+                return read_kafka(spec, reader, life.since, before.confirmed, marked_only=self._shared[spec.name].marked_only)
 
     def _judged(self, verdict: Verdict, reader: Reader, held: Delivered) -> Verdict:
         """What was found, against the view as of the verdict's epoch."""

@@ -122,6 +122,19 @@ def _ledger(connection: Connection, spec: SinkSpec, incarnation: str) -> int:
     return -1 if found is None else int(found[0])
 
 
+def sharers_of_table(spec: SinkSpec) -> list[str]:
+    """The other sinks, perhaps of another app, that have delivered to the same table, as the ledger beside it says."""
+    server, ledger = PostgresServer.from_options(spec.options), ledger_of(spec.options["table"])
+    with _postgres_snapshot(server) as connection, server.reported(f"sink `{spec.name}`: reading table {ledger.as_string()}"):
+        if connection.execute("SELECT to_regclass(%s)", (ledger.as_string(connection),)).fetchone() == (None,):
+            return []
+        found = connection.execute(
+            sql.SQL("SELECT sink FROM {} WHERE target = %s AND sink <> %s AND epoch >= 0 ORDER BY sink").format(ledger),
+            (spec.options["table"], spec.name),
+        )
+        return [str(sink) for (sink,) in found]
+
+
 def _rows(connection: Connection, spec: SinkSpec, reader: Reader) -> list[Row]:
     table = spec.options["table"]
     found = of_view(reader.schema, *read_table(connection, table))
