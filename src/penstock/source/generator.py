@@ -7,7 +7,6 @@ ones. Replayable: yes. Unit of parallelism: a range of row numbers.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 import zlib
@@ -23,6 +22,7 @@ from penstock.option import STREAM, moment
 from penstock.schema import Column
 from penstock.source import Limits, SourceSpec, Span
 from penstock.source.files import Files
+from penstock.source.landing import land
 from penstock.source.options import GENERATED, option_value, options_of
 from penstock.source.supplier import Supplier, Supply, files_for, landed
 from penstock.source.zipf import zipf_key
@@ -141,14 +141,7 @@ def first_start(folder: Path) -> float:
     kept = folder / "_start"  # hidden from the reader of the ranges beside it
     if not kept.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        fresh = folder / f".start-{os.getpid()}-{time.monotonic_ns()}"
-        fresh.write_text(repr(round(time.time(), 3)), encoding="utf-8")
-        try:
-            os.link(fresh, kept)  # unlike a rename it does not replace what another caller has written meanwhile
-        except FileExistsError:
-            pass
-        finally:
-            fresh.unlink()
+        land(kept, repr(round(time.time(), 3)).encode())
     return float(kept.read_text(encoding="utf-8"))
 
 

@@ -1,17 +1,18 @@
 """Lines from a TCP server, landed as files: what came over a socket once can then be read as often as needed.
 
-At most 200 ms or 1 MB of lines wait in memory; a file appears by a rename, so it is there as a whole or not at all. What
-had not been landed when the process died is lost: the server cannot be asked again. Files are numbered on after a restart.
+At most 200 ms or 1 MB of lines wait in memory; a file is there as a whole or not at all. What had not been landed when the
+process died, or was frozen until another took over, is lost: the server cannot be asked again. Files are numbered on after a restart.
 """
 
 from __future__ import annotations
 
 import logging
-import os
 import socket
 import threading
 import time
 from pathlib import Path
+
+from penstock.source.landing import land
 
 _LOG = logging.getLogger("penstock.source")
 _LAND_SECONDS = 0.2
@@ -33,11 +34,11 @@ class Recorder:
         self._heard = False
         self._last_sign = time.monotonic()
         self._connected = False
+        self._has_landed = False
 
     def start(self) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
-        numbers = [int(path.stem) for path in self._folder.glob("*.txt") if path.stem.isdigit()]
-        self._next = max(numbers, default=-1) + 1
+        self._next = self._free()
         self._thread.start()
 
     def stop(self) -> None:
@@ -105,11 +106,17 @@ class Recorder:
     def _land(self, lines: bytes) -> None:
         if not lines:
             return
-        fresh = self._folder / f".{self._next:012d}.tmp"
-        with fresh.open("wb") as file:
-            # Line ends are made alike here, on bytes: Spark's text functions would mend bytes that are not UTF-8.
-            file.write((lines if lines.endswith(b"\n") else lines + b"\n").replace(b"\r\n", b"\n"))
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.rename(self._folder / f"{self._next:012d}.txt")
+        # Line ends are made alike here, on bytes: Spark's text functions would mend bytes that are not UTF-8.
+        content = (lines if lines.endswith(b"\n") else lines + b"\n").replace(b"\r\n", b"\n")
+        while not land(self._folder / f"{self._next:012d}.txt", content, synced=True):
+            if self._has_landed:
+                _LOG.warning("another driver has taken over the recording of %s:%d: this one ends", *self.address)
+                self._stopping.set()
+                return
+            self._next = self._free()  # the driver that went before woke up once more: it will find this file, and end
+        self._has_landed = True
         self._next += 1
+
+    def _free(self) -> int:
+        """The number after the last file."""
+        return max((int(path.stem) for path in self._folder.glob("*.txt") if path.stem.isdigit()), default=-1) + 1

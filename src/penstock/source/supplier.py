@@ -11,6 +11,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from penstock.source.landing import land
+
 _STEP_S = 0.25
 _CHUNK_ROWS = 100_000
 _ENDLESS_RATE = 1_000_000.0  # an endless stream without a rate: more than one machine can take in
@@ -70,10 +72,10 @@ class Supplier:
             end = end if self.supply.rows is None else min(end, self.supply.rows)
             while self._next_row < end:
                 upto = min(self._next_row + _CHUNK_ROWS, end)
-                fresh = self._folder / f".{self._next_file:012d}.tmp"
-                fresh.write_text(f"{self._next_row} {upto}\n", encoding="ascii")
-                fresh.rename(self._folder / f"{self._next_file:012d}.txt")
-                self._next_file, self._next_row = self._next_file + 1, upto
+                if land(self._folder / f"{self._next_file:012d}.txt", f"{self._next_row} {upto}\n".encode("ascii")):
+                    self._next_file, self._next_row = self._next_file + 1, upto
+                else:  # another driver supplies too, for one of the two was frozen: go on behind it, so that no row is landed twice
+                    self._next_file, self._next_row = landed(self._folder)
 
 
 def landed(folder: Path) -> tuple[int, int]:

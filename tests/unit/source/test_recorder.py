@@ -80,3 +80,34 @@ def test_it_stops_although_nobody_answers(tmp_path: Path) -> None:
     recorder.start()
     assert not recorder.caught_up(0.2)
     recorder.stop()
+
+
+def test_a_driver_that_wakes_up_replaces_nothing_and_ends(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        frozen = Recorder("127.0.0.1", listening.getsockname()[1], tmp_path)
+        frozen.start()
+        connection, _ = listening.accept()
+        with connection:
+            connection.sendall(b"1\n")
+            assert wait_for(tmp_path, 1) == [b"1"]
+            (tmp_path / f"{1:012d}.txt").write_bytes(b"of its successor\n")
+            connection.sendall(b"2\n")
+            frozen._thread.join(10)
+            assert not frozen._thread.is_alive()
+        frozen.stop()
+    assert landed(tmp_path) == [b"1", b"of its successor"]
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_successor_records_on_although_the_driver_before_it_woke_up_once_more(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        successor = Recorder("127.0.0.1", listening.getsockname()[1], tmp_path)
+        successor.start()
+        connection, _ = listening.accept()
+        with connection:
+            (tmp_path / f"{0:012d}.txt").write_bytes(b"of the one before\n")
+            connection.sendall(b"1\n")
+            assert wait_for(tmp_path, 2) == [b"of the one before", b"1"]
+            connection.sendall(b"2\n")
+            assert wait_for(tmp_path, 3) == [b"of the one before", b"1", b"2"]
+        successor.stop()

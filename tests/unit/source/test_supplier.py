@@ -47,6 +47,28 @@ def test_the_end_of_a_bounded_supply_is_never_passed(tmp_path: Path) -> None:
     assert landed(tmp_path) == (1, 10)
 
 
+def test_a_driver_that_wakes_up_lands_behind_its_successor_and_replaces_nothing(tmp_path: Path) -> None:
+    frozen = Supplier(Supply(None, 100.0), tmp_path)
+    frozen.finish(50)
+    successor = Supplier(Supply(None, 100.0), tmp_path)
+    for _ in range(4):
+        successor.finish(25)
+    before = ranges(tmp_path)
+    frozen.finish(120)
+    successor.finish(25)
+    found = ranges(tmp_path)
+    assert found[: len(before)] == before
+    assert [first for first, _ in found[1:]] == [end for _, end in found[:-1]]
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_driver_that_wakes_up_supplies_no_more_than_is_due(tmp_path: Path) -> None:
+    frozen, successor = (Supplier(Supply(100, 10.0), tmp_path) for _ in range(2))
+    successor.finish(0)
+    frozen.finish(0)
+    assert ranges(tmp_path) == [(0, 100)]
+
+
 def test_a_micro_batch_takes_about_as_many_rows_as_its_bound() -> None:
     assert files_for(2_000_000, Supply(None, None)) == 20
     assert files_for(100, Supply(None, 40.0)) == 10
