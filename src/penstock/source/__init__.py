@@ -42,12 +42,14 @@ class Limits:
 class Span:
     """The part of a source between two logged offsets, as JSON text of Spark's offset log; None: from the beginning, to the end.
 
-    `log` is the source's own folder below the checkpoint (`sources/0`), which some sources need to read an offset.
+    `log` is the source's own folder below the checkpoint (`sources/0`), which some sources need to read an offset. `is_epoch`: it is what one
+    epoch takes, though that may be the first and begin at the beginning.
     """
 
     start: str | None = None
     end: str | None = None
     log: Path | None = None
+    is_epoch: bool = False
 
 
 class Source(Protocol):

@@ -1,7 +1,8 @@
 """Following files that grow: plain arithmetic over marks, with no Spark in it.
 
 A mark says how far one file was read. Files are known by inode, so a renamed file goes on where it was; a file that
-shrank, or begins otherwise than it did, was written anew and starts its next turn at byte 0.
+shrank, or begins otherwise than it did, was written anew and starts its next turn at byte 0. That something which was
+read is gone stays known: by a turn above 0, and by the mark `GONE` of the first file that was removed.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from penstock.patterns import matches
 
+GONE = 0  # no file has this inode
 _HEAD_BYTES = 256
 _BLOCK = 4 * 1024 * 1024
 _PIECE_BYTES = 32 * 1024 * 1024
@@ -62,7 +64,7 @@ def sizes(path: str, marks: Mapping[int, Mark]) -> dict[int, int]:
 def advance(path: str, marks: Mapping[int, Mark], most: int | None, until: Mapping[int, int] | None = None) -> Marks:
     """The marks after reading on: whole lines only, about `most` bytes in all, no file beyond its size in `until`.
 
-    A file that is gone is forgotten; at least one line is taken where there is one, however long it is.
+    A file that is gone is followed no more; at least one line is taken where there is one, however long it is.
     """
     left = most
     moved: Marks = {}
@@ -74,7 +76,13 @@ def advance(path: str, marks: Mapping[int, Mark], most: int | None, until: Mappi
             left = None if left is None else left - (after.bytes - mark.bytes)
             mark = after
         moved[inode] = mark
-    return moved
+    gone = marks.get(GONE) or next((mark for inode, mark in marks.items() if inode not in moved and (mark.bytes or mark.turn)), None)
+    return moved if gone is None else moved | {GONE: Mark(gone.file)}
+
+
+def lost(marks: Mapping[int, Mark]) -> list[str]:
+    """The files of which something was read that cannot be read again: they were removed, emptied or written anew."""
+    return [mark.file for inode, mark in marks.items() if inode == GONE or mark.turn > 0 or not _holds(inode, mark)]
 
 
 def pieces(start: Mapping[int, Mark], end: Mapping[int, Mark]) -> list[Piece]:
@@ -125,6 +133,8 @@ def _followed(path: str, marks: Mapping[int, Mark]) -> dict[int, str]:
     named = {inode: name for name in names if Path(name).is_file() and (inode := _inode(name)) is not None}
     begun: dict[int, str] = {}
     for inode, mark in marks.items():
+        if inode == GONE:
+            continue
         name = named.get(inode) or next((other for other in _siblings(mark.file) if _inode(other) == inode), None)
         if name is not None:
             begun[inode] = name
@@ -149,6 +159,12 @@ def _current(inode: int, name: str, mark: Mark | None) -> Mark:
     if os.stat(name).st_size < mark.bytes or _head(name, mark.headed) != mark.head:
         return Mark(name, turn=mark.turn + 1)
     return replace(mark, file=name)
+
+
+def _holds(inode: int, mark: Mark) -> bool:
+    """Whether all that was read of a file can be read again."""
+    name = find(Piece(inode, mark.file, 0, mark.bytes, 1)) if mark.bytes else None
+    return mark.bytes == 0 or (name is not None and _head(name, mark.headed) == mark.head)
 
 
 def _head(name: str, count: int) -> str:

@@ -1,8 +1,9 @@
 """Growing log files, line by line: the connector `files` with `tail`.
 
 Only whole lines are read. A log that is renamed is read to its end as long as it stays in its folder, and the new file
-of its name from the beginning; a log that is emptied starts anew. Replayable: as long as the files are there; what was
-lost between planning and reading a batch is one dead letter, not a failure. Unit of parallelism: 32 MB of a file.
+of its name from the beginning; a log that is emptied starts anew. Replayable: as long as the files are there and hold what
+was read of them, else a SourceError; what was lost between planning and reading a batch is one dead letter, not a failure.
+Unit of parallelism: 32 MB of a file.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
+from penstock.errors import SourceError
 from penstock.source import Limits, SourceSpec, Span
 from penstock.source.files import located, urlparse_path
-from penstock.source.follow import Piece, advance, find, from_offset, lines_of, pieces, sizes, to_offset
+from penstock.source.follow import Piece, advance, find, from_offset, lines_of, lost, pieces, sizes, to_offset
 from penstock.source.options import option_value
 
 LINES = "penstock_lines"
@@ -36,6 +38,7 @@ class Tail:
     """The connector `files` with `tail = true`."""
 
     def __init__(self, spec: SourceSpec) -> None:
+        self._name = spec.name
         self._path = urlparse_path(located(spec.folder, spec.options["path"]))
         self._is_text = option_value(spec.options, "files", "format") == "text"
 
@@ -44,10 +47,20 @@ class Tail:
         return self._records(spark.readStream.format(_register(spark)).options(**options).load())
 
     def history(self, spark: SparkSession, span: Span) -> DataFrame:
+        plan = json.dumps([asdict(piece) for piece in self.planned(span)])
+        return self._records(spark.read.format(_register(spark)).options(files=self._path, plan=plan).load())
+
+    def planned(self, span: Span) -> list[Piece]:
+        """The pieces of files that a span means; SourceError where it is a past that is gone, which would only give fewer rows."""
         start = from_offset(json.loads(span.start)) if span.start else {}
         end = from_offset(json.loads(span.end)) if span.end else advance(self._path, start, None)
-        plan = json.dumps([asdict(piece) for piece in pieces(start, end)])
-        return self._records(spark.read.format(_register(spark)).options(files=self._path, plan=plan).load())
+        missing = lost(end) if span.end and not span.start and not span.is_epoch else []
+        if missing:
+            raise SourceError(
+                f"stream `{self._name}`: what was read of {missing[0]} is gone: the file was emptied, removed or written anew",
+                hint="history needs all that was read: let logs be renamed, not emptied, and kept in their folder; another state folder starts anew",
+            )
+        return pieces(start, end)
 
     def close(self) -> None:
         return None

@@ -55,7 +55,7 @@ def span_of(checkpoint: Path, epoch: int, names: Sequence[str], place: int, *, f
     """What the source at `place` of the offset log gave in `epoch`, or from the beginning up to its end; `names` as for `log_of`."""
     end = read_epoch(checkpoint, epoch).ends[place]
     start = None if from_start or epoch == 0 else read_epoch(checkpoint, epoch - 1).ends[place]
-    return Span(start, end, log_of(checkpoint, names, place))
+    return Span(start, end, log_of(checkpoint, names, place), is_epoch=not from_start)
 
 
 def log_of(checkpoint: Path, names: Sequence[str], place: int) -> Path:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from penstock.source import follow
-from penstock.source.follow import Mark, advance, find, from_offset, lines_of, pieces, sizes, to_offset
+from penstock.source.follow import GONE, Mark, advance, find, from_offset, lines_of, lost, pieces, sizes, to_offset
 
 
 def read(start: dict[int, Mark], end: dict[int, Mark]) -> list[tuple[int, bytes]]:
@@ -42,7 +42,7 @@ def test_a_renamed_log_is_read_to_its_end_before_its_successor(tmp_path: Path) -
     assert read(first, second) == [(3, b"3"), (1, b"new")]
     (tmp_path / "a.log.1").unlink()
     third = advance(str(log), second, None)
-    assert len(third) == 1
+    assert len(third.keys() - {GONE}) == 1
     assert read(second, third) == []
 
 
@@ -101,3 +101,47 @@ def test_what_is_gone_is_not_found(tmp_path: Path) -> None:
     (piece,) = pieces({}, advance(str(log), {}, None))
     log.write_bytes(b"1\n")
     assert find(piece) is None
+
+
+def test_a_log_that_was_removed_is_followed_no_more_but_stays_known_as_lost(tmp_path: Path) -> None:
+    names = [tmp_path / "a.log", tmp_path / "b.log", tmp_path / "empty.log"]
+    for name in names:
+        name.write_bytes(b"" if name.stem == "empty" else b"1\n")
+    marks = advance(str(tmp_path), {}, None)
+    assert lost(marks) == []
+    for name in names:
+        name.unlink()
+    assert sorted(lost(marks)) == [str(tmp_path / "a.log"), str(tmp_path / "b.log")], "nothing was read of the empty one"
+    for _ in range(2):
+        marks = advance(str(tmp_path), marks, None)
+        assert marks == {GONE: Mark(str(tmp_path / "a.log"))}, "however many logs are removed in a year, the offset does not grow"
+    assert lost(from_offset(json.loads(json.dumps(to_offset(marks))))) == [str(tmp_path / "a.log")]
+    (tmp_path / "a.log").write_bytes(b"2\n")
+    after = advance(str(tmp_path), marks, None)
+    assert read(marks, after) == [(1, b"2")]
+    assert lost(after) == [str(tmp_path / "a.log")]
+
+
+@pytest.mark.parametrize("fresh", [b"x\n", b"longer than all that was there before\n"])
+def test_what_a_log_held_before_it_was_emptied_is_lost(tmp_path: Path, fresh: bytes) -> None:
+    log = tmp_path / "a.log"
+    log.write_bytes(b"one\ntwo\n")
+    first = advance(str(log), {}, None)
+    log.write_bytes(fresh)
+    assert lost(first) == [str(log)], "before the next epoch has seen it"
+    second = advance(str(log), first, None)
+    assert lost(second) == [str(log)]
+    with log.open("ab") as file:
+        file.write(b"more\n")
+    assert lost(advance(str(log), second, None)) == [str(log)], "and for good"
+
+
+def test_a_log_that_grows_or_is_renamed_is_not_lost(tmp_path: Path) -> None:
+    log = tmp_path / "a.log"
+    log.write_bytes(b"one\n")
+    marks = advance(str(log), {}, None)
+    with log.open("ab") as file:
+        file.write(b"two\n")
+    log.rename(tmp_path / "a.log.1")
+    log.write_bytes(b"new\n")
+    assert lost(marks) == lost(advance(str(log), marks, None)) == []
