@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 
 from penstock.cli.options import LogJson, Set, State, Verbose, opened, option
-from penstock.errors import AppFault, NameFault, OptionFault
+from penstock.errors import AppFault, NameFault, OptionFault, Where
 from penstock.schema import Column, Schema
 
 _STREAM_ROWS = 1000
@@ -67,7 +67,8 @@ def produce(
 
     Lines of json and text files are sent as they are, even broken ones. A file may be sent again: it is added to the topic once more.
     With a file, --app and --stream say of which types the columns of a csv file are: --format json then sends numbers as numbers and empty
-    fields as null. Without them every value of a csv file is text.
+    fields as null. Without them every value of a csv file is text. As JSON, fields that a row lacks are null, and a row with more than the
+    header is an error.
     """
     if (app is None) != (stream is None) or (file is None and app is None):
         raise OptionFault("produce wants a file, or --app and --stream, or all three", hint="e.g. penstock produce clicks.json --topic clicks")
@@ -131,9 +132,14 @@ def records(file: Path, format: RecordFormat, schema: Schema | None = None) -> I
 def _objects(file: Path, schema: Schema | None) -> Iterator[bytes]:
     try:
         with file.open(encoding="utf-8-sig", newline="") as read:
-            for row in csv.DictReader(read):
+            rows = csv.DictReader(read)
+            for row in rows:
+                if None in row:  # the name under which csv puts what the header does not name
+                    raise AppFault(f"a row has more fields than the {len(row) - 1} of the header", where=Where(str(file), rows.line_num))
                 typed = {name: json.dumps(row[name], ensure_ascii=False) if schema is None else value(row[name], schema.find(name)) for name in row}
                 yield ("{" + ", ".join(f"{json.dumps(name, ensure_ascii=False)}: {text}" for name, text in typed.items()) + "}").encode()
+    except csv.Error as error:
+        raise AppFault(f"this is not csv that can be read: {error}", where=Where(str(file), rows.reader.line_num)) from error
     except (OSError, UnicodeDecodeError) as error:
         raise AppFault(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from error
 

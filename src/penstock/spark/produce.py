@@ -18,7 +18,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from penstock.errors import AppFault, OptionFault, SinkError
+from penstock.errors import AppFault, OptionFault, SinkError, Where
 
 _LOG = logging.getLogger("penstock.spark.produce")
 _ANSWER_SECONDS_MAX = 10.0
@@ -66,7 +66,7 @@ def file_records(path: Path) -> Iterator[bytes]:
     try:
         with path.open("rb") as lines:
             if path.suffix == ".csv":
-                yield from _csv_records(lines.read().decode("utf-8-sig"))
+                yield from _csv_records(lines.read().decode("utf-8-sig"), path)
             else:
                 for line in lines:
                     if line.strip():
@@ -166,10 +166,13 @@ def _ready(servers: str, topic: str, partitions: int | None) -> None:
         raise SinkError(f"kafka at {servers}: {error.args[0].str()}", hint="`penstock broker start` starts one for development") from error
 
 
-def _csv_records(text: str) -> Iterator[bytes]:
+def _csv_records(text: str, path: Path) -> Iterator[bytes]:
     rows = csv.reader(io.StringIO(text, newline=""))
-    next(rows, None)
-    for row in rows:
-        line = io.StringIO(newline="")
-        csv.writer(line, lineterminator="").writerow(row)
-        yield line.getvalue().encode()
+    try:
+        next(rows, None)
+        for row in rows:
+            line = io.StringIO(newline="")
+            csv.writer(line, lineterminator="").writerow(row)
+            yield line.getvalue().encode()
+    except csv.Error as error:
+        raise AppFault(f"this is not csv that can be read: {error}", where=Where(str(path), rows.line_num)) from error

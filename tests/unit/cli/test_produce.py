@@ -32,6 +32,27 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str) -> None:
         list(records(tmp_path / name, RecordFormat.json))
 
 
+@pytest.mark.parametrize("schema", [None, Schema((Column("a", "int"), Column("b", "int")))], ids=["without types", "with types"])
+def test_a_csv_row_with_more_fields_than_the_header_is_named_and_one_with_fewer_has_nulls(tmp_path: Path, schema: Schema | None) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("a,b\n1,2\n3\n4,5,6\n", encoding="utf-8")
+    sent = records(file, RecordFormat.json, schema)
+    assert [json.loads(next(sent))["b"] for _ in range(2)] == ["2" if schema is None else 2, None]
+    with pytest.raises(AppFault, match="more fields than the 2 of the header") as raised:
+        next(sent)
+    assert str(raised.value.where) == f"{file}:4"
+    assert list(records(file, RecordFormat.csv)) == [b"1,2", b"3", b"4,5,6"], "csv lines are sent as they are"
+
+
+@pytest.mark.parametrize("format", RecordFormat)
+def test_a_csv_field_that_is_too_long_is_named_by_file_and_line(tmp_path: Path, format: RecordFormat) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text(f"a,b\n1,2\n{'x' * 140_000},3\n", encoding="utf-8")
+    with pytest.raises(AppFault, match="field larger than field limit") as raised:
+        list(records(file, format))
+    assert str(raised.value.where) == f"{file}:3"
+
+
 def test_csv_lines_have_no_key(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         cli.main(["produce", "a.csv", "--topic", "t", "--key", "id"])
