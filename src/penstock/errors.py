@@ -27,8 +27,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-# A password that is written where secret('name') should stand: in an option, or in an address.
-_WRITTEN = re.compile(r"""(?i)(?P<head>\b\w*(?:password|passwd|passwrd|secret|token)\w*\s*=\s*(?P<mark>['"]))(?P<value>.*?)(?P<tail>(?P=mark)|$)""")
+# A password that is written where secret('name') should stand: in an option, also as Python writes it, or in an address.
+_WRITTEN = re.compile(
+    r"""(?i)(?P<head>\b\w*(?:password|passwd|passwrd|secret|token)\w*['"]?\s*[=:]\s*[a-z]{0,2}(?P<mark>['"]))(?P<value>.*?)(?P<tail>(?P=mark)|$)"""
+)
 _IN_ADDRESS = re.compile(r"(?P<head>://[^\s:/@'\"]*:)(?P<value>\S*)(?P<tail>@)")
 _IN_QUERY = re.compile(r"(?i)(?P<head>[?&]\w*(?:password|passwd|token)\w*=)(?P<value>[^\s&]*)(?P<tail>)")
 

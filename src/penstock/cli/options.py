@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from penstock.cli import logs, trouble
-from penstock.errors import OptionFault, PenstockError, StateError
+from penstock.errors import OptionFault, PenstockError, StateError, masked
 from penstock.settings import of_app
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ def overrides(pairs: list[str] | None) -> dict[str, str]:
     for pair in pairs or []:
         name, equals, value = pair.partition("=")
         if not equals or not name.strip():
-            raise OptionFault(f"--set wants NAME=VALUE, not `{pair}`", hint="e.g. --set trigger='10 seconds'; `penstock settings` lists the names")
+            hint = "e.g. --set trigger='10 seconds'; `penstock settings` lists the names"
+            raise OptionFault(f"--set wants NAME=VALUE, not `{masked(pair)}`", hint=hint)
         found[name.strip()] = value.strip()
     return found
 

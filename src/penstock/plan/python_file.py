@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Protocol, cast
 
-from penstock.errors import AppFault, PenstockError, Where
+from penstock.errors import AppFault, PenstockError, Where, masked
 from penstock.plan.statements import Create
 
 
@@ -60,7 +60,8 @@ def _run(file: Path, text: str, folder: Path) -> ModuleType:
         raise AppFault(f"this is not Python: {error.msg}", where=place, excerpt=_line(place)) from None
     except (Exception, SystemExit) as error:
         place = _user_place(error, file, folder)
-        raise AppFault(f"{type(error).__name__}: {error}", where=place, excerpt=_line(place), hint="the app's own Python code failed") from error
+        what = f"{type(error).__name__}: {masked(str(error))}"
+        raise AppFault(what, where=place, excerpt=_line(place), hint="the app's own Python code failed") from error
     return module
 
 
@@ -73,8 +74,9 @@ def _user_place(error: BaseException, file: Path, folder: Path) -> Where:
 
 
 def _line(place: Where) -> str | None:
+    """The line at a place; passwords are masked."""
     try:
         line = Path(place.file).read_text(encoding="utf-8-sig").splitlines()[place.line - 1]
     except (OSError, UnicodeDecodeError, IndexError):
         return None
-    return f"{place.line:>5} | {line}"
+    return f"{place.line:>5} | {masked(line)}"

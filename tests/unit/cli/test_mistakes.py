@@ -100,3 +100,31 @@ def test_an_address_for_metrics_that_is_none_is_told_before_spark_starts(app: Pa
 
 def test_a_view_that_never_ran_has_a_status_too(app: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert ended(capsys, "status", app) == (0, "copied: not run\n")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ps.Kafka('h:1', topic='t', password='canary' nonsense=1)",
+        "ps.Kafka('h:1', topic='t', password=f'canary', start=1 / 0)",
+        "ps.Kafka('h:1', topic='t', **{'password': \"canary\"}, start=1 / 0)",
+        "ps.Kafka('h:1', topic='t', password='canary",
+        "int('postgres://me:canary@h/d')",
+    ],
+)
+@pytest.mark.parametrize("json", [[], ["--json"]], ids=["in words", "as JSON"])
+def test_a_password_in_the_python_of_an_app_is_masked_where_its_line_is_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, json: list[str]
+) -> None:
+    (tmp_path / "app.py").write_text(f"import penstock as ps\n\napp = ps.App('shop')\nsource = {line}\n", encoding="utf-8")
+    code, printed = ended(capsys, "check", tmp_path / "app.py", *json)
+    assert code == 2
+    assert "canary" not in printed
+    assert "******" in printed
+    assert "app.py" in printed
+
+
+def test_a_password_in_a_setting_that_has_no_name_is_masked(app: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, printed = ended(capsys, "status", app, "--set", "postgres://me:canary@h/d")
+    assert code == 2
+    assert "not `postgres://me:******@h/d`" in printed
