@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from penstock.plan import scalar, terms
+from penstock.plan.bound import gathers
 from penstock.plan.declare import Declaration, Emit, Stream, View
 from penstock.plan.divide import KEEP, above, can_be_guarded, flagged
 from penstock.plan.inline import inlined, meaning
@@ -71,7 +72,11 @@ class _Cutter:
     def __init__(self, declared: Mapping[str, Declaration]) -> None:
         self._declared = declared
         self._names = Names(schemas(declared))
-        self._shapes = Shapes(lambda name: isinstance(declared.get(name), Stream), lambda node: bool(from_around(node, self._names)))
+        self._shapes = Shapes(
+            lambda name: isinstance(declared.get(name), Stream),
+            lambda node: bool(from_around(node, self._names)),
+            lambda plan, join: gathers(plan, self._names, join),
+        )
 
     def decide(self, view: View) -> Cut:
         attached = self._base_of(view)

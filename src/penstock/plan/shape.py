@@ -21,12 +21,14 @@ class Shapes:
 
     is_stream: Callable[[str], bool]
     is_correlated: Callable[[Aggregate], bool] = lambda node: False
+    gathers: Callable[[Node, str | None], bool] = lambda plan, join: False
+    """Whether Spark gathers the rows around a subquery, or around the lateral side of a join of that kind, before it answers."""
 
     def reads_stream(self, node: Node) -> bool:
         return any(self.is_stream(name) for name in names_read(node))
 
     def _static_subs(self, node: Filter | Project | Aggregate | Join | Order) -> bool:
-        return not any(self.reads_stream(plan) for plan in node.subs)
+        return not any(self.reads_stream(plan) or self.gathers(plan, None) for plan in node.subs)
 
     def stateless(self, node: Node) -> bool:
         """Each input row gives its output rows alone: filter, project, explode, union, a join with a table."""
@@ -49,7 +51,7 @@ class Shapes:
 
     def _stream_table_join(self, node: Join) -> bool:
         sides = _STREAM_SIDES[node.kind]
-        if not self._static_subs(node):
+        if not self._static_subs(node) or (node.lateral and self.gathers(node.right, node.kind)):
             return False
         if not self.reads_stream(node.right):
             return sides in ("both", "left") and self.stateless(node.left)

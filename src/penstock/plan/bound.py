@@ -1,0 +1,46 @@
+"""Subqueries that name columns of the rows around them: which of them Spark answers for a stream.
+
+Bound by equalities alone, a subquery becomes a join with a table. Bound otherwise, Spark first gathers the values of all rows around it:
+on a stream that is an aggregate or a join of the stream with itself, which it refuses.
+"""
+
+from __future__ import annotations
+
+from penstock.plan import reread
+from penstock.plan.check_names import Expression, expressions
+from penstock.plan.names import Names
+from penstock.plan.nodes import Aggregate, Node, Opaque, Scan, walk
+from penstock.plan.resolve import Scope
+from penstock.plan.terms import conjuncts, equality
+
+
+def gathers(plan: Node, names: Names, join: str | None = None) -> bool:
+    """Whether Spark gathers the rows around this subquery: an expression, or the lateral right side of a `join` of that kind."""
+    nodes = tuple(walk(plan))
+    aggregates = any(isinstance(node, Aggregate) for node in nodes)
+    if join is None:
+        return aggregates and _binds(plan, names)  # without an aggregate it is a join under any condition
+    opaque = any(isinstance(node, Opaque) for node in nodes)
+    if not any(isinstance(node, Scan) for node in nodes):
+        return opaque and join == "left"  # a row of values, or a table function
+    return aggregates or opaque or _binds(plan, names, any_condition=join != "left")
+
+
+def _binds(plan: Node, names: Names, *, any_condition: bool = False) -> bool:
+    """Whether anything in a plan is bound to the rows around it but by `own = theirs`, or, if that is asked, by any condition."""
+    return any(_is_bound(expression) for expression in expressions(plan, names) if expression.role != "where" or not any_condition)
+
+
+def _is_bound(expression: Expression) -> bool:
+    condition = expression.role == "where"
+    for part in conjuncts(expression.text) if condition else [expression.text]:
+        if True in _around(part, expression.scope):
+            sides = equality(part) if condition else None
+            if sides is None or any(len(_around(side, expression.scope)) > 1 for side in sides):
+                return True
+    return False
+
+
+def _around(text: str, scope: Scope) -> set[bool]:
+    """Of the columns in a text, whether they are of the rows around: True, False, or both."""
+    return {scope.resolve(ref.parts) is None for ref in reread.column_refs(text)}
