@@ -73,6 +73,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("state", "", "state folder, seen from the app's folder; empty: `.penstock` there"),
     Setting("store", "", "results store: empty for SQLite in the state folder, or postgres://user@host:port/database"),
     Setting("trigger", "", "how often a view looks for rows: empty (as soon as possible), `10 seconds`, or `once`"),
+    Setting("poll_ms", 100, "how long a view that found no rows waits before it looks again, unless it has a trigger", _FROM_ONE, _at_least(1)),
     Setting("batch_rows_max", 2_000_000, "most rows that one micro-batch takes from a broker or generator", _FROM_ONE, _at_least(1)),
     Setting("batch_mb_max", 1024, "most megabytes of files that one micro-batch takes", _FROM_ONE, _at_least(1)),
     Setting("batch_files_max", 0, "most files that one micro-batch takes; 0: no bound but `batch_mb_max`", _COUNT, _at_least(0)),

@@ -57,9 +57,10 @@ class DeadLetters:
         """Files that Spark had to skip, whole or from some point on: one letter for each, without its bytes."""
         source = self._sources[stream]
         if isinstance(source, SkipsFiles):
-            seen = datetime.now(UTC).isoformat()
             skipped = source.unreadable(self._desk, self._span(stream, epoch))
-            self.by_stream[stream] += self._store.add_dead(stream, [(json.dumps({"file": file}), reason, b"", seen) for file, reason in skipped])
+            seen = datetime.now(UTC).isoformat()
+            letters = [(json.dumps({"file": file}), reason, b"", seen) for file, reason in skipped]
+            self.by_stream[stream] += self._store.add_dead(stream, letters) if letters else 0  # a transaction for nothing is one in every epoch
 
     def _fetch(self, stream: str, epoch: int) -> None:
         logged = read_epoch(self._checkpoint, epoch)

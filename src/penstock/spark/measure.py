@@ -20,14 +20,14 @@ _WHOLE = "triggerExecution"
 def measured(before: Progress, run: JobRun, base: Progress, interval_s: float | None) -> Progress:
     """The progress of a job after its newest batch; `base` is where it stood when this run of it began, `interval_s` its trigger."""
     query = run.query
-    last = query.lastProgress if query is not None else None
+    last = query._jsq.lastProgress() if query is not None else None
     if query is None or last is None:
         return replace(before, busy_since=_busy(before, run))
-    record = _record(last)
+    if last.batchId() <= before.epoch:  # the whole record is put into words by Spark, which takes longer than this one question
+        return replace(before, busy_since=_busy(before, run), dead=base.dead + run.dead_found)
+    record: dict[str, Any] = json.loads(last.json())
     fresh = [record] if record["batchId"] <= before.epoch + 1 else [_record(entry) for entry in query.recentProgress]
     fresh = [entry for entry in fresh if entry["batchId"] > before.epoch]
-    if not fresh:
-        return replace(before, busy_since=_busy(before, run), dead=base.dead + run.dead_found)
     operators = record.get("stateOperators", [])
     watermark = record.get("eventTime", {}).get("watermark")
     rows = base.rows + run.rows_made if run.rows_made else before.rows + sum(int(entry["numInputRows"]) for entry in fresh)

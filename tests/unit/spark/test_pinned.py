@@ -46,6 +46,11 @@ def test_state_is_kept_in_rocksdb_with_a_change_log_and_checksums() -> None:
     assert found["spark.sql.session.timeZone"] == "UTC"
 
 
+def test_an_idle_view_looks_for_rows_as_often_as_it_is_told() -> None:
+    assert conf()["spark.sql.streaming.pollingDelay"] == "100ms"
+    assert conf(poll_ms="10")["spark.sql.streaming.pollingDelay"] == "10ms"
+
+
 def test_a_local_session_listens_on_the_loopback_address_only_and_has_no_console() -> None:
     found = conf(master="local[*]")
     assert found["spark.driver.host"] == found["spark.driver.bindAddress"] == "127.0.0.1"
