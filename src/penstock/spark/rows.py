@@ -6,6 +6,7 @@ Timestamps are ISO 8601 in UTC with a fraction only where there is one, decimals
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -111,8 +112,9 @@ def _type(kind: DataType) -> str:
             return kind.simpleString()
 
 
+@lru_cache(maxsize=1000)
 def columns_of(columns_ddl: str) -> StructType:
-    """DDL as Spark's own columns."""
+    """DDL as Spark's own columns; Spark itself is asked, so each text only once."""
     found = StructType.fromDDL(columns_ddl)
     assert isinstance(found, StructType)
     return found

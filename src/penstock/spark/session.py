@@ -34,6 +34,8 @@ from penstock.spark.jvm import driver_conf, jvm_command, log_file, started
 
 _JVM_END_SECONDS_MAX = 20
 _quiet: logging.Handler | None = None
+# What PySpark asks the JVM for with every expression. py4j keeps none of it: each time the name is searched in all packages and jars.
+_ASKED_OFTEN = ("PythonUtils", "PythonSQLUtils", "functions", "org.apache.spark.sql.functions", "org.apache.spark.sql.classic.SparkSession")
 
 
 def open_session(settings: Settings, state: Path, *, app_name: str, needs_kafka: bool = True) -> SparkSession:
@@ -133,6 +135,8 @@ def _start(conf: dict[str, str], log: Path) -> SparkSession:
             gateway = launch_gateway(for_spark, {"stdout": sink, "stderr": sink, "start_new_session": True})  # type: ignore[no-untyped-call]
     SparkContext._gateway = gateway
     SparkContext._jvm = gateway.jvm
+    for name in _ASKED_OFTEN:
+        setattr(gateway.jvm, name, getattr(gateway.jvm, name))
     for server in (AccumulatorTCPServer, AccumulatorUnixServer):
         server.handle_error = _lost_connection  # type: ignore[method-assign, assignment]
     with _own_interrupts():
