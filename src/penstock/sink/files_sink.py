@@ -212,7 +212,7 @@ class FilesSink:
         self._claim()
         (staged / MARKER).replace(self._folder / MARKER)
         force(self._folder)
-        staged.rmdir()
+        shutil.rmtree(staged, ignore_errors=True)  # who takes over in this moment may have removed it first
 
     def _put_marker(self, marker: Marker) -> None:
         """Put the marker while the folder is locked."""
