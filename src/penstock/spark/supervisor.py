@@ -16,6 +16,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from py4j.protocol import Py4JError
+from pyspark.errors import StreamingQueryException
+from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.catalog import Catalog, Incarnation
 from penstock.errors import EngineError, FencedError, GapError, PenstockError, RefusalError, StateError, UserError
@@ -30,7 +32,7 @@ from penstock.spark.session import jvm_is_gone
 
 log = logging.getLogger("penstock.spark")
 _LONGEST_WAIT_S = 60.0
-_POLL_S = 0.1
+_POLL_S = 0.25
 _JVM_ENDS_WITHIN_S = 0.5
 _WARN_EVERY_S = 60.0
 _FINAL = (UserError, FencedError, RefusalError, StateError, GapError)
@@ -114,7 +116,7 @@ class Guard:
                 turn.close()
             self._turn("running")
             base, interval_s = self.progress, None if drain else run.interval_s
-            while query.isActive and not self.stop.wait(_POLL_S):
+            while not self.stop.is_set() and not ended(query, _POLL_S):
                 self._measure(run, base, interval_s)
             self._measure(run, base, interval_s)
             if self.stop.is_set():
@@ -154,6 +156,14 @@ class Guard:
             self._warned_at = time.monotonic()
             log.warning("%s", found.behind, extra={"job": self.job.name})
         self.progress = replace(found, detail=str(found.behind or ""), looked_at=time.time())
+
+
+def ended(query: StreamingQuery, within_s: float) -> bool:
+    """Whether the query ends within that time. It is waited for in the JVM: every question to it costs both sides."""
+    try:
+        return bool(query.awaitTermination(within_s))  # type: ignore[arg-type]
+    except StreamingQueryException:  # what ended it is told by `query.exception`
+        return True
 
 
 def supervise(guards: list[Guard], *, drain: bool, stop: threading.Event, report: Callable[[list[Progress]], None], every_s: float = 0.5) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from py4j.protocol import Py4JNetworkError
+from pyspark.errors import StreamingQueryException
 
 from penstock.catalog import Catalog, Incarnation
 from penstock.errors import EngineError, FencedError, RefusalError, SinkError
@@ -15,7 +16,7 @@ from penstock.settings import load as load_settings
 from penstock.share.jobs import jobs
 from penstock.spark import supervisor
 from penstock.spark.job import JobRun
-from penstock.spark.supervisor import Guard
+from penstock.spark.supervisor import Guard, ended
 
 APP = """
 CREATE STREAM lines (value STRING) WITH (connector = 'files', path = 'input', format = 'text');
@@ -68,6 +69,18 @@ def test_who_holds_the_state_folder_takes_its_place_back_once_when_fenced(tmp_pa
     guard.run(drain=False)
     assert isinstance(guard.error, FencedError)
     assert len(attempts) == tried
+
+
+@pytest.mark.parametrize(("answer", "over"), [(False, False), (True, True), (StreamingQueryException("it failed"), True)])
+def test_a_query_is_waited_for_and_one_that_failed_has_ended(answer: bool | Exception, over: bool) -> None:
+    class Query:
+        def awaitTermination(self, timeout: float) -> bool:
+            assert timeout == 0.25
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+    assert ended(Query(), 0.25) is over  # type: ignore[arg-type]
 
 
 def test_a_run_that_was_opened_too_late_is_not_started(tmp_path: Path) -> None:
