@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 
@@ -12,7 +12,7 @@ from penstock.errors import FencedError, SinkError, StateError
 from penstock.points import reach
 from penstock.sink.store import AlreadyCommitted, DeadRow, EpochWriter, Position, Turn
 from penstock.sink.tables import Database, Session
-from penstock.sink.writer import TableEpochWriter, forget
+from penstock.sink.writer import TableEpochWriter
 
 
 class RelationalStore:
@@ -79,11 +79,7 @@ class RelationalStore:
     def count(self, view: str) -> int:
         return self._number("SELECT count(*) FROM penstock_rows WHERE view = ?", view)
 
-    def reset(self, view: str) -> None:
-        with self._database.writing() as session:
-            forget(session, view)
-
-    def epochs(self, view: str, after: int, incarnation: str) -> Iterator[Epoch]:
+    def epochs(self, view: str, after: int, incarnation: str) -> Generator[Epoch, None, None]:
         with self._database.reading() as session:
             found = session.fetch(
                 "SELECT epoch FROM penstock_epochs WHERE view = ? AND incarnation = ? AND epoch > ? ORDER BY epoch", view, incarnation, after
@@ -112,7 +108,8 @@ class RelationalStore:
         with self._database.reading() as session:
             spans = session.fetch("SELECT incarnation, min(epoch), max(epoch) FROM penstock_epochs WHERE view = ? GROUP BY incarnation", view)
         bounds = [(incarnation, min(below, newest - keep_epochs + 1), oldest) for incarnation, oldest, newest in spans]
-        old = [(incarnation, bound) for incarnation, bound, oldest in bounds if oldest < bound]
+        # Many at a time: else every epoch would open one more transaction to drop a single one.
+        old = [(incarnation, bound) for incarnation, bound, oldest in bounds if oldest + keep_epochs // 10 < bound]
         if not old:  # the usual case, and it waits for nobody
             return
         with self._database.writing() as session:

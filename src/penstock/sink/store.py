@@ -6,7 +6,7 @@ there or none of it. The change log is the outbox of the sinks: they deliver fro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
@@ -105,11 +105,8 @@ class Store(Protocol):
 
     def count(self, view: str) -> int: ...
 
-    def reset(self, view: str) -> None:
-        """Forget the view's rows and its change log."""
-
-    def epochs(self, view: str, after: int, incarnation: str) -> Iterator[Epoch]:
-        """The outbox: the view's logged epochs later than `after`, in order."""
+    def epochs(self, view: str, after: int, incarnation: str) -> Generator[Epoch, None, None]:
+        """The outbox: the view's logged epochs later than `after`, in order; the store is being read until the generator ends or is closed."""
 
     def delivered(self, sink: str, incarnation: str) -> int:
         """The last epoch that was confirmed for a sink; -1 if none. A sink with a ledger of its own may be further."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 
 from penstock.catalog import Catalog, Incarnation
@@ -127,9 +128,10 @@ class Outbox:
     def _catch_up(self, outlet: Outlet) -> None:
         if not outlet.joined:
             self._join(outlet)
-        missed = self._store.epochs(outlet.member.name, outlet.position, self._incarnation)
-        for epoch in _as_one(missed) if outlet.complete else missed:
-            self._give(outlet, epoch)
+        # Closed also when a sink fails: the error that is kept would keep the store's reading transaction open, for weeks.
+        with closing(self._store.epochs(outlet.member.name, outlet.position, self._incarnation)) as missed:
+            for epoch in _as_one(missed) if outlet.complete else missed:
+                self._give(outlet, epoch)
 
     def _join(self, outlet: Outlet) -> None:
         """A sink that is new when the log no longer reaches back gets the view as it stands; one that was away too long is refused."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -124,6 +126,18 @@ def test_an_epoch_that_failed_comes_again_or_never(bench: Bench, delivery: str, 
         bench.open(delivery).deliver()
     bench.open(delivery).deliver()
     assert bench.got() == wanted
+
+
+def test_a_sink_that_failed_leaves_nobody_reading_the_store(bench: Bench, tmp_path: Path) -> None:
+    """The error is kept until the next attempt ends; a reader kept with it would let the store's log grow all that time."""
+    bench.logged(0, 1, 2)
+    bench.writer.fail_at = 1
+    with pytest.raises(SinkError) as kept:
+        bench.open().deliver()
+    bench.logged(3)
+    with closing(sqlite3.connect(tmp_path / "results.db")) as connection:
+        ((busy, _, _),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    assert (busy, kept.value.message) == (0, "the sink is down")
 
 
 def test_a_complete_view_gives_a_sink_that_was_away_its_newest_result_with_all_that_left_meanwhile(bench: Bench) -> None:
