@@ -85,6 +85,13 @@ def test_values_are_the_same_from_json_csv_and_a_database() -> None:
         assert len({value_of(parse_type(kind), form) for form in forms}) == 1, kind
 
 
+def test_the_last_digits_of_a_float_do_not_count_inside_of_a_map_either() -> None:
+    reader = Reader(Schema((Column("m", "map<string, double>"),)), None)
+    held = [Row('{"m": {"b": 2, "a": 0.30000000000000004}}')]
+    assert compare(reader, [Row('{"m": {"a": 0.3, "b": 2.0}}')], held).equal
+    assert not compare(reader, [Row('{"m": {"a": 0.4, "b": 2.0}}')], held).equal
+
+
 def test_a_value_that_does_not_fit_its_type_equals_nothing_that_does() -> None:
     assert value_of(parse_type("int"), "seven") != value_of(parse_type("int"), 7)
     assert value_of(parse_type("int"), 7.5) != value_of(parse_type("int"), 7)

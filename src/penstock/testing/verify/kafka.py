@@ -12,6 +12,7 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from penstock.errors import SinkError
+from penstock.sink.kafka_progress import PROGRESS, progress_key, read_progress
 from penstock.sink.kafka_server import KafkaServer
 from penstock.sink.options import EXACTLY_ONCE, delivery_of
 from penstock.sink.spec import SinkSpec
@@ -22,13 +23,15 @@ _PATIENCE_S = 30.0
 _EPOCH, _OP, _SINK = "penstock-epoch", "penstock-op", "penstock-sink"
 
 
-def read_kafka(spec: SinkSpec, reader: Reader, since: datetime, position: int, *, marked_only: bool = False) -> Delivered:
-    """What the topic holds as of epoch `position`, the last that was confirmed.
+def read_kafka(spec: SinkSpec, reader: Reader, incarnation: str, since: datetime, confirmed: int, *, marked_only: bool = False) -> Delivered:
+    """What the topic holds as of the epoch that the sink's own ledger names, or the last that was confirmed where it has none.
 
     Records that are older than `since` are of an earlier life of the view. An exactly-once sink takes the keys of that life back,
     so there all of the topic is followed; elsewhere those records are left out and counted. Those of other sinks are left out;
     with `marked_only` so are records that do not say whose they are.
     """
+    at = _own_place(spec, incarnation) if delivery_of(spec.options) == EXACTLY_ONCE else confirmed
+    position = max(at, confirmed)  # what a ledger that was set back no longer names is still there to be read
     own_name = spec.name.encode()
     records = [record for record in _records(spec) if _headers(record).get(_SINK, b"" if marked_only else own_name) == own_name]
     begin = round(since.timestamp() * 1000)
@@ -40,12 +43,23 @@ def read_kafka(spec: SinkSpec, reader: Reader, since: datetime, position: int, *
     told = [_told(record, spec, reader) for record in own]
     if spec.append_only or (spec.key is None and spec.complete):
         # An exactly-once sink takes the keys of an earlier life back: its tombstones are no rows of this one.
-        return Delivered(position, [change.row for change in told if change.op == "+"], [], len(before))
+        return Delivered(at, [change.row for change in told if change.op == "+"], [], len(before))
     if delivery_of(spec.options) == EXACTLY_ONCE and spec.key is not None:
         rows, repeated = followed(reader, told, [_told(record, spec, reader) for record in before])
-        return Delivered(position, rows, repeated)
+        return Delivered(at, rows, repeated)
     rows, repeated = followed(reader, told)
-    return Delivered(position, rows, repeated, len(before))
+    return Delivered(at, rows, repeated, len(before))
+
+
+def _own_place(spec: SinkSpec, incarnation: str) -> int:
+    """The last epoch of this life by the sink's own ledger; -1 where there is none. Nothing is taken over."""
+    server = KafkaServer(spec)
+    partitions = server.partitions_of(PROGRESS)
+    try:
+        found = read_progress(server.login, progress_key(spec), partitions, _PATIENCE_S) if partitions else None
+    except (KafkaException, TimeoutError) as error:
+        raise SinkError(f"sink `{spec.name}`: its progress in topic {PROGRESS} cannot be read: {error}", hint=_HINT) from error
+    return found.epoch if found is not None and found.incarnation == incarnation else -1
 
 
 def _told(record: Message, spec: SinkSpec, reader: Reader) -> Told:
@@ -71,7 +85,8 @@ def _row_text(value: bytes | str) -> str:
 def _key_of(text: str, spec: SinkSpec, reader: Reader) -> Values:
     """The values of a tombstone's key: the view's key as JSON, or the text of the one column that is the key."""
     names = spec.key or ()
-    named: Mapping[str, Any] = {names[0]: text} if spec.options.get("key") and names else _object(text)
+    by_column = bool(spec.options.get("key") and names) and _object(text) != dict.fromkeys(names)  # NULL is told by the view's own key
+    named: Mapping[str, Any] = {names[0]: text} if by_column else _object(text)
     kinds = {column.name: kind for column, kind in zip(reader.schema, reader.kinds, strict=True)}
     return tuple(value_of(kinds[column.name], named.get(name)) for name in names if (column := reader.schema.find(name)) is not None)
 

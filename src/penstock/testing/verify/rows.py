@@ -135,7 +135,7 @@ def _map(kind: Type, value: Any) -> Hashable:
     read = _loaded(value)
     pairs = read.items() if isinstance(read, Mapping) else read
     (_, key), (_, inner) = kind.fields
-    return ("map", frozenset((value_of(key, name), value_of(inner, part)) for name, part in pairs))
+    return ("map", tuple(sorted(((value_of(key, name), value_of(inner, part)) for name, part in pairs), key=lambda pair: repr(pair[0]))))
 
 
 def _other(kind: Type, value: Any) -> Hashable:
@@ -171,7 +171,7 @@ def _printed(value: Any, kind: Type) -> Any:
             return {name: _printed(part, inner) for (name, inner), part in zip(kind.fields, value, strict=True)}
         case "array":
             return [_printed(part, kind.fields[0][1]) for part in value]
-        case "map" if isinstance(value, tuple) and isinstance(value[1], frozenset):
+        case "map" if isinstance(value, tuple) and value[0] == "map":
             return {str(_printed(name, kind.fields[0][1])): _printed(part, kind.fields[1][1]) for name, part in value[1]}
         case "timestamp":
             return str(value).replace("+00:00", "Z")

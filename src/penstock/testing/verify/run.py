@@ -168,7 +168,8 @@ class _Place:
             case "postgres":
                 return read_postgres(spec, reader, life.incarnation, position)
             case _:
-                return read_kafka(spec, reader, life.since, before.confirmed, marked_only=self._shared[spec.name].marked_only)
+                marked_only = self._shared[spec.name].marked_only
+                return read_kafka(spec, reader, life.incarnation, life.since, before.confirmed, marked_only=marked_only)
 
     def _judged(self, verdict: Verdict, reader: Reader, held: Delivered) -> Verdict:
         """What was found, against the view as of the verdict's epoch."""
