@@ -199,6 +199,8 @@ class Run:
         if self.feeder is None:
             self._catch_up(outcome)
         self.reader.finish()
+        if self.reader.broken is not None:
+            raise self.reader.broken
         outcome.trouble += self.reader.unread
         outcome.looks = self.reader.looks
         self._verify(outcome)

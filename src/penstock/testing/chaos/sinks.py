@@ -341,6 +341,7 @@ class Reader:
         self._turn = threading.Lock()
         self._thread = threading.Thread(target=self._work, name="reader", daemon=True)
         self._away = [""] * len(places)
+        self._store_away = ""
         self.looks = 0
         self.broken: Exception | None = None
         self.unread: list[str] = []
@@ -353,7 +354,8 @@ class Reader:
         """One look at everything; False when something could not be reached."""
         with self._turn:
             self._away = [_tried(place.fetch) for place in self._places]
-            if _tried(self.store.poll):
+            self._store_away = _tried(self.store.poll)
+            if self._store_away:
                 return False
             for place, away in zip(self._places, self._away, strict=True):
                 if not away:
@@ -368,6 +370,8 @@ class Reader:
         for _ in range(8):
             if self.look():
                 break
+        if self._store_away:
+            self.unread.append(f"the results store cannot be read: {self._store_away}")
         for place, away in zip(self._places, self._away, strict=True):
             if away:
                 self.unread.append(f"{place.name} cannot be read: {away}")

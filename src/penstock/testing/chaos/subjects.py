@@ -169,6 +169,10 @@ def reader(subject: Subject, seen: Seen) -> tuple[Reader, frozenset[str]]:
                 left_out.append(f"{place.name} of sink `{sink.name}` is {not_told_apart(others)}")
             elif place is not None:
                 places.append(place)
+            elif delivery_of(options) == EXACTLY_ONCE:
+                left_out.append(f"sink `{sink.name}`: of complete results, csv and parquet only the end is judged, by `verify`")
+    unstored = [sink for job in found for member in job.members if not member.stored for sink in member.sinks]
+    left_out += [f"sink `{sink.name}`: its view keeps no store, so only the end is judged, by `verify`" for sink in unstored]
     return Reader(store, places, left_out), frozenset(job.name for job in found)
 
 
