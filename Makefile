@@ -8,8 +8,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 ARGS ?=
-# Two processes, each with parts of its own; the tests of one file stay together and share them.
-WITH_PARTS = $(filter-out tests/unit/ tests/__pycache__/,$(wildcard tests/*/)) $(wildcard tests/test_*.py) -n 2 --dist loadfile --no-loadscope-reorder
+# Three processes for two cores, each with parts of its own: a test that waits for a broker or a driver leaves its core to another.
+# The tests of one file stay together and share the parts.
+WITH_PARTS = $(filter-out tests/unit/ tests/__pycache__/,$(wildcard tests/*/)) $(wildcard tests/test_*.py) -n 3 --dist loadfile --no-loadscope-reorder
 
 apt_install := DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
 
