@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from pyspark.sql import Column
@@ -9,7 +10,8 @@ from pyspark.sql import functions as F
 
 from penstock.eventtime import interval
 
-Fault = tuple[Column, Column]  # the condition of having it, and its words
+# The condition of having it, and its words, which are made only for those who want them: each part of an expression is a question to the JVM.
+Fault = tuple[Column, Callable[[], Column]]
 
 NO_VALUE = "no value"
 INVALID_UTF8 = "not valid UTF-8"
@@ -41,7 +43,7 @@ class FutureGuard:
         day = F.current_date() if self.now == CLOCK else F.expr(self.now).cast("date")
         beyond_day = F.unix_micros(time) > F.unix_date(day) * F.lit(_DAY_US) + ahead
         beyond = F.zip_with(F.array(time), F.array(F.lit(True)), lambda each, _: F.unix_micros(each) > F.unix_micros(F.expr(self.now)) + ahead)
-        return [(beyond_day & beyond[0], self._words(time, span))]
+        return [(beyond_day & beyond[0], lambda: self._words(time, span))]
 
     def _words(self, time: Column, span: str) -> Column:
         seconds = F.timestamp_diff("SECOND", F.expr(self.now), time)

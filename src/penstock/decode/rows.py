@@ -6,7 +6,7 @@ are ISO 8601 with any offset (`+0000` too) and UTC without one, text for a numbe
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
@@ -57,7 +57,7 @@ class Rules:
 
     def faults(self, schema: Schema) -> list[Fault]:
         """Conditions of not being good, in the order of their weight."""
-        failing = [(computed.fails(text, schema), F.lit(f"the column `{name}` cannot be computed")) for name, text in self.computed.items()]
+        failing = [(computed.fails(text, schema), _words(f"the column `{name}` cannot be computed")) for name, text in self.computed.items()]
         return [*failing, *FutureGuard(self._time(schema), self.max_ahead, self.now).faults()]
 
     def _time(self, schema: Schema) -> Column | None:
@@ -149,12 +149,16 @@ def _reason(faults: Sequence[Fault], words: bool) -> Column:
         return F.lit(None).cast("string")
     if not words:
         return F.when(reduce(or_, (condition for condition, _ in faults)), F.lit(""))
-    return F.coalesce(*(F.when(condition, said) for condition, said in faults))
+    return F.coalesce(*(F.when(condition, said()) for condition, said in faults))
+
+
+def _words(said: str) -> Callable[[], Column]:
+    return lambda: F.lit(said)
 
 
 def _fault(condition: str, words: str) -> Fault:
     """A fault in Spark SQL."""
-    return F.expr(condition), F.expr(words)
+    return F.expr(condition), lambda: F.expr(words)
 
 
 def _columns(schema: Schema) -> list[Column]:
