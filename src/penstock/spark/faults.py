@@ -11,6 +11,8 @@ from penstock.plan.findings import text_place
 # What Spark advises where its own settings may be changed, which an app's SQL may not do.
 _ADVICE = re.compile(r"""\s*[A-Z][^.\n]*?["'`]?spark\.[a-zA-Z.]+["'`]?[^.\n]*\.?""")
 _CONDITION = re.compile(r"^\[([A-Z0-9_]+)(?:\.[A-Z0-9_]+)*\]\s*")
+_CALL_FAILED = re.compile(r"An error occurred while calling \S+\.\n")
+_CAUSE = re.compile(r"^(?::|Caused by:) ([\w.$]+): (.*?)(?: SQLSTATE.*)?$", re.MULTILINE)
 ASKED = "query"  # the view that stands for a SELECT which is asked once
 _KINDS: tuple[tuple[str, type[UserError]], ...] = (
     ("UNRESOLVED_COLUMN", NameFault),
@@ -44,7 +46,7 @@ def in_users_words(error: Exception, view: View | None) -> PenstockError:
     """`error` as one of ours; the excerpt underlines the part of the view's text that Spark complains of."""
     if isinstance(error, PenstockError):
         return error
-    text = _first_lines(str(error))
+    text = _innermost(str(error)) or _first_lines(str(error))
     condition = _condition(error, text)
     if condition in _DATA:
         text = _said_of(condition, str(error)) or text
@@ -78,6 +80,15 @@ def _said_of(condition: str, text: str) -> str | None:
     """Spark's sentence about the condition, wherever it stands in a chain of causes."""
     found = re.search(rf"\[{condition}[A-Z0-9_.]*\] (.*?)(?: SQLSTATE|\n|$)", text)
     return found.group(1).strip() if found else None
+
+
+def _innermost(text: str) -> str | None:
+    """The last of the causes that Java gives, where py4j only says which call failed; None for any other error."""
+    if not _CALL_FAILED.match(text):
+        return None
+    own = text.split("\nTraceback (most recent call last)")[0]  # a trace of Python's inside repeats the causes, and ends otherwise
+    causes = [(kind.rpartition(".")[2], said.strip()) for kind, said in _CAUSE.findall(own) if not kind.startswith("py4j.") and said.strip()]
+    return ": ".join(causes[-1]) if causes else None
 
 
 def _first_lines(text: str) -> str:

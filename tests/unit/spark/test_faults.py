@@ -38,3 +38,27 @@ def test_a_select_that_is_asked_once_is_underlined_as_a_view_is() -> None:
     assert told.where == Where("SQL", 1)
     assert told.excerpt == "    1 | SELECT customr\n               ^^^^^^^"
     assert "view `query`" not in told.message
+
+
+DAMAGED = """An error occurred while calling o978.getResult.
+: org.apache.spark.SparkException: Exception thrown in awaitResult:\x20
+\tat org.apache.spark.security.SocketAuthServer.getResult(SocketAuthServer.scala:122)
+Caused by: org.apache.spark.SparkException: [CANNOT_LOAD_STATE_STORE.UNCATEGORIZED] An error occurred during loading state.  SQLSTATE: 58030
+\tat org.apache.spark.sql.execution.streaming.state.RocksDB.load(RocksDB.scala:1)
+Caused by: org.apache.hadoop.fs.ChecksumException: Checksum error: file:/app/.penstock/state/0/1/16_1af4726f.changelog at 1536 exp: 1 got: 2
+\tat org.apache.hadoop.fs.FSInputChecker.verifySums(FSInputChecker.java:1)
+"""
+
+
+def test_where_only_a_call_is_said_to_have_failed_the_innermost_cause_is_told() -> None:
+    """It names the damaged file, which whoever has to restore it needs to know."""
+    told = in_users_words(Exception(DAMAGED), None)
+    assert told.message == "ChecksumException: Checksum error: file:/app/.penstock/state/0/1/16_1af4726f.changelog at 1536 exp: 1 got: 2"
+    inside = (
+        DAMAGED + "Caused by: py4j.Py4JException: An exception was raised by the Python Proxy. Return Message: \nTraceback (most recent call last):\n"
+    )
+    assert in_users_words(Exception(inside + DAMAGED.replace("16_", "17_")), None).message == told.message
+
+
+def test_a_call_that_failed_without_a_word_of_its_cause_is_told_as_it_is() -> None:
+    assert in_users_words(Exception("An error occurred while calling o1.run.\n"), None).message == "An error occurred while calling o1.run."

@@ -33,6 +33,7 @@ _POSTGRES_AWAY = (r"Postgres at |psycopg|server closed the connection|terminatin
 _DRIVER_GONE = (
     r"Py4JNetwork|Py4JException|Py4JError|Answer from Java side is empty|Error while sending|SocketException|Connection refused|ConnectionReset",
     # A JVM that ends by itself while tasks still run takes their files and blocks away.
+    r'SparkContext\.\w+\(\)" is null',
     r"blockmgr-|Failed to create input stream|TaskCompletionListener|INTERNAL_ERROR_STORAGE|Block broadcast",
 )
 _FENCED = (
