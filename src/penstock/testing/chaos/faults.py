@@ -40,6 +40,7 @@ _FENCED = (
     r"another driver has taken over|was taken over|FencedError|[Cc]oncurrent|CONCURRENT_STREAM_LOG_UPDATE|fenced|FENCED|Multiple streaming jobs",
     r"terminating connection due to administrator command",  # its successor ends the session that it was frozen in
 )
+_WOKEN = (r"TimeoutException|Timeout of|RpcEndpointNotFound|thrown in awaitResult|[Hh]eartbeat",)  # to it, all that it waited for is overdue
 _DISK = (r"No space left|ENOSPC|database or disk is full|disk I/O error|cannot be written|cannot write|unable to open database",)
 _DAMAGED = (r"[Cc]hecksum|cannot be read|EOFException|Malformed|corrupt|CORRUPT|Incomplete log file|does not exist|FileNotFound|the store has epoch",)
 _DAMAGED_STATE = (
@@ -78,7 +79,12 @@ FAULTS: tuple[Fault, ...] = (
     Fault("kill-broker", "kill -9 of the broker, started again within seconds", ("broker",), _KAFKA_AWAY),
     Fault("kill-postgres", "kill -9 of Postgres and all its processes, started again within seconds", ("postgres",), _POSTGRES_AWAY),
     *(_at(point, words) for point, words in POINTS),
-    Fault("zombie", "the driver is stopped in its tracks, a second takes over, the first wakes up: it must be fenced", (), (*_FENCED, *_DRIVER_GONE)),
+    Fault(
+        "zombie",
+        "the driver is stopped in its tracks, a second takes over, the first wakes up: it must be fenced",
+        (),
+        (*_FENCED, *_DRIVER_GONE, *_WOKEN),
+    ),
     Fault("two-drivers", "two drivers are started at once: one goes on, the other says that the folder is in use", (), (r"is in use by",)),
     Fault(
         "disk-full",
