@@ -249,6 +249,15 @@ def test_csv_files_of_two_orders_are_never_mixed_up(trial: Trial) -> None:
     (folder / "2.csv").write_text("amount,id\n200,2\n")
     trial.drain()
     assert trial.rows("copy") == [{"id": 1, "amount": 100}, {"id": 2, "amount": 200}]
+    for number, header in enumerate(("amount,note,id", "id,total"), start=3):  # one column more in between; one that is called otherwise
+        (folder / f"{number}.csv").write_text(f"{header}\n300,x,3\n")
+        with pytest.raises(OptionFault, match=rf"{number}\.csv has the columns in another order: {header.replace(',', ', ')}"):
+            trial.drain()
+        assert len(trial.rows("copy")) == 2
+        if number == 4:
+            with pytest.raises(OptionFault, match=r"4\.csv has the columns in another order"):
+                trial.batch("copy")
+        (folder / f"{number}.csv").unlink()
 
 
 def test_rows_dated_in_the_future_are_dead_letters_and_do_not_move_the_watermark(trial: Trial) -> None:

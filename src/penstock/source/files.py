@@ -79,7 +79,7 @@ class Files:
         found: dict[Schema, list[str]] = {}
         for file in files:
             header = _header(urlparse_path(file)) if is_local(file) else []
-            found.setdefault(self._named_by(header) if self._in_other_order(header) else self._written, []).append(file)
+            found.setdefault(self._columns_by(file, header) if self._in_other_order(header) else self._written, []).append(file)
         return found
 
     def _logged(self, span: Span) -> list[str]:
@@ -128,17 +128,27 @@ class Files:
         for name in names:
             header = _header(name)
             if self._in_other_order(header):
-                read = ", ".join(name.lower() for name in self._written.names)
-                raise OptionFault(
-                    f"`{self._spec.name}`: the header of {name} has the columns in another order: {', '.join(header).lower()}",
-                    hint=f"the first file, or the declaration where there was none, has {read}; write the file anew in that order",
-                )
+                raise self._other_order(name, header)
+
+    def _other_order(self, name: str, header: list[str]) -> OptionFault:
+        read = ", ".join(name.lower() for name in self._written.names)
+        return OptionFault(
+            f"`{self._spec.name}`: the header of {name} has the columns in another order: {', '.join(header).lower()}",
+            hint=f"the first file, or the declaration where that names others, has {read}; write the file anew in that order",
+        )
 
     def _in_other_order(self, header: list[str]) -> bool:
-        """Whether a header names all the declared columns, and not in the order in which they are read."""
+        """Whether a header names a declared column at another place than that from which it is read: its values would be another's."""
         declared = {name.lower() for name in self._spec.schema.names}
-        named, read = ([name.lower() for name in names if name.lower() in declared] for names in (header, self._written.names))
-        return declared <= set(named) and named != read
+        read = [name.lower() for name in self._written.names]
+        return any(name.lower() in declared and read[place : place + 1] != [name.lower()] for place, name in enumerate(header))
+
+    def _columns_by(self, name: str, header: list[str]) -> Schema:
+        """The columns of a file in another order than the others; OptionFault where its header does not name all the declared ones."""
+        found = self._named_by(header)
+        if found == self._spec.schema and [column.lower() for column in header] != [column.lower() for column in found.names]:
+            raise self._other_order(name, header)
+        return found
 
     def _broken_parquet(self, spark: SparkSession, names: list[str]) -> list[tuple[str, str]]:
         found = []
