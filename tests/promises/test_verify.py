@@ -26,7 +26,7 @@ from confluent_kafka.cimpl import NewTopic
 from psycopg import sql
 
 from penstock.catalog import Catalog
-from penstock.errors import NameFault, StateError
+from penstock.errors import NameFault, PlanFault, StateError
 from penstock.testing.postgres import TemporaryPostgres
 from penstock.testing.trial import Row, Trial
 from penstock.testing.verify.report import Verdict, summary
@@ -504,6 +504,12 @@ def test_what_never_ran_or_has_changed_since_is_said_plainly(trial: Trial) -> No
     trial.write("app.sql", SALES.format(FOLDER) + COPY.replace("> 0", "> 10"))
     with pytest.raises(StateError, match="`copy` has changed since it ran"):
         verdicts(trial)
+    trial.write("app.sql", SALES.format(FOLDER) + "CREATE MATERIALIZED VIEW broken AS SELECT id / 0 AS n FROM sales;" + COPY)
+    trial.fail(PlanFault)
+    seen: list[Verdict] = []
+    with trial.engine() as engine, pytest.raises(StateError, match="`broken` has not finished an epoch"):
+        seen.extend(verify(engine, session=trial.session))
+    assert [(verdict.view, verdict.equal) for verdict in seen] == [("copy", True)]
 
 
 def test_the_page_about_verify_runs_as_written(tmp_path: Path) -> None:

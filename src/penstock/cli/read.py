@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from penstock.change import Rows
-from penstock.cli import rows
+from penstock.cli import rows, trouble
 from penstock.cli.options import App, Json, LogJson, Set, State, Verbose, opened
+from penstock.errors import PenstockError
 
 
 def batch(
@@ -29,13 +30,16 @@ def batch(
         if view is not None:
             _print(engine.batch(view), json)
             return
+        failed: PenstockError | None = None
         for number, name in enumerate(engine.declared.views):
-            answer = engine.batch(name)
-            if json:
-                rows.print_json(answer, view=name)
-            else:
-                sys.stdout.write("\n" if number else "")
-                rows.print_table(answer, title=name)
+            try:
+                _print_titled(engine.batch(name), name, json, first=number == 0)
+            except PenstockError as error:  # as in a live run, one view's failure leaves the others
+                if failed is not None:
+                    trouble.show(failed)
+                failed = error
+        if failed is not None:
+            raise failed
 
 
 def peek(
@@ -54,6 +58,14 @@ def peek(
     """
     with opened(app, state, settings, log_json, verbose) as engine:
         _print(engine.peek(name, n), json)
+
+
+def _print_titled(answer: Rows, view: str, json: bool, *, first: bool) -> None:
+    if json:
+        rows.print_json(answer, view=view)
+        return
+    sys.stdout.write("" if first else "\n")
+    rows.print_table(answer, title=view)
 
 
 def _print(answer: Rows, json: bool) -> None:

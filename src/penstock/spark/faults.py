@@ -10,6 +10,7 @@ from penstock.plan.findings import text_place
 
 # What Spark advises where its own settings may be changed, which an app's SQL may not do.
 _ADVICE = re.compile(r"""\s*[A-Z][^.\n]*?["'`]?spark\.[a-zA-Z.]+["'`]?[^.\n]*\.?""")
+_SEE_ALSO = re.compile(r"\s*(?:Please,? )?[Rr]efer to ['\"`]?https?://\S+ for a fix\.?")
 _CONDITION = re.compile(r"^\[([A-Z0-9_]+)(?:\.[A-Z0-9_]+)*\]\s*")
 _CALL_FAILED = re.compile(r"An error occurred while calling \S+\.\n")
 _CAUSE = re.compile(r"^(?::|Caused by:) ([\w.$]+): (.*?)(?: SQLSTATE.*)?$", re.MULTILINE)
@@ -55,7 +56,7 @@ def in_users_words(error: Exception, view: View | None) -> PenstockError:
         kind = PlanFault
     if kind is None and type(error).__name__ in ("AnalysisException", "ParseException"):
         kind = PlanFault
-    message = _ADVICE.sub("", _CONDITION.sub("", text)).strip()
+    message = _ADVICE.sub("", _SEE_ALSO.sub("", _CONDITION.sub("", text))).strip()
     hint = "use try_cast, nullif or a filter for values that do not fit" if condition in _DATA else None
     if kind is not None:
         where, excerpt = _place(error, view)

@@ -27,6 +27,12 @@ def test_nobody_is_told_to_change_a_setting_that_they_cannot(text: str) -> None:
     assert isinstance(told, PlanFault | TypeFault)
 
 
+def test_a_link_to_sparks_pages_goes_as_a_whole() -> None:
+    said = "[WRONG_NUM_ARGS.WITHOUT_SUGGESTION] The `upper` requires 1 parameters but the actual number is 2. Please, refer to "
+    told = in_users_words(Exception(said + "'https://spark.apache.org/docs/latest/sql-ref-functions.html' for a fix. SQLSTATE: 42605"), None)
+    assert told.message == "The `upper` requires 1 parameters but the actual number is 2."
+
+
 def test_a_select_that_is_asked_once_is_underlined_as_a_view_is() -> None:
     text = "SELECT customr\nFROM orders"
     view = View("query", Scan("orders", where=Where("SQL", 2, 6)), text=text, where=Where("SQL", 1))

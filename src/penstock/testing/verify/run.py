@@ -43,7 +43,7 @@ def verify(engine: Engine, view: str | None = None, *, session: SparkSession | N
     """A verdict for every view (or for one) in the results store and in each of its sinks.
 
     The state folder's lock is not taken: the app may run meanwhile. A view that has consumed nothing is not compared; StateError when
-    that is so of all of them.
+    that is so of all of them, or, after the verdicts on the others, of one that has not finished an epoch or disagrees with itself.
     """
     app = App(engine.declared, engine.settings, engine.state, secrets(engine.declared.folder))
     chosen = _chosen(engine, view)
@@ -53,8 +53,14 @@ def verify(engine: Engine, view: str | None = None, *, session: SparkSession | N
     spark = session or _open(app)
     try:
         oracle, shared = Oracle(spark, app), shared_places(jobs(engine.declared))
+        failed: list[StateError] = []
         for job, member in chosen:
-            yield from _Place(app, oracle, lives[job.name], member, shared).verdicts()
+            try:
+                yield from _Place(app, oracle, lives[job.name], member, shared).verdicts()
+            except StateError as error:  # of this view alone: the others are judged all the same
+                failed.append(error)
+        if failed:
+            raise failed[0]
     finally:
         if session is None:
             stop_session()
@@ -107,7 +113,7 @@ class _Place:
         return self._judged(verdict, self._reader(), held)
 
     def _not_begun(self) -> StateError:
-        return StateError(f"view `{self._member.name}` has not finished an epoch yet", hint="run the app first: `penstock run APP --drain`")
+        return StateError(f"view `{self._member.name}` has not finished an epoch yet", hint="`penstock status APP` says why; then run the app again")
 
     def _store(self) -> AbstractContextManager[Fetch]:
         return store_snapshot(self._app.settings, self._app.state, self._app.secret)
