@@ -6,6 +6,8 @@ this module denies what could still be said inside a query. It reads Spark's tok
 
 from __future__ import annotations
 
+from itertools import groupby
+
 from penstock.errors import ForbiddenFault, UserError, Where
 from penstock.plan.passage import Passage
 from penstock.plan.words import words
@@ -110,7 +112,8 @@ def _function(passage: Passage, name: str, index: int, high: int) -> None:
 def _harmless_map(passage: Passage, low: int, high: int) -> bool:
     found = passage.tokens[low:high]
     constant = all(token.kind == "string" or token.text in ("(", ")", ",") or token.is_word("map") for token in found)
-    return constant and not any(token.value.lower().strip() in OPTIONS_DENIED for token in found)
+    runs = ("".join(token.value for token in run) for _, run in groupby(found, key=lambda token: token.kind))  # Spark joins strings
+    return constant and not any(run.lower().strip() in OPTIONS_DENIED for run in runs)
 
 
 def _phrase(passage: Passage, name: str, index: int, high: int) -> None:
