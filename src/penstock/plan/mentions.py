@@ -3,7 +3,22 @@
 from __future__ import annotations
 
 from penstock.plan import scalar
+from penstock.plan.columns import is_call, is_keyword
 from penstock.plan.grammar import Token, tokens
+
+# How tightly Spark's operators bind, the loosest first; a word that is not here begins or ends a clause, any other sign binds tightest.
+_LEVELS: tuple[tuple[str, ...], ...] = (
+    ("(", ")", "[", "]", ",", "->", "=>"),
+    ("or",),
+    ("and",),
+    ("not", "!"),
+    tuple("is in between like ilike rlike regexp escape = == <=> <> != < <= > >= !< !> | ^ & << >>>".split()),
+    ("+", "-", "||"),
+    ("*", "/", "%", "div"),
+    ("collate", "over"),
+)
+_LEVEL = {sign: level for level, signs in enumerate(_LEVELS) for sign in signs}
+_SUM, _TIGHTEST = 5, len(_LEVELS) - 1
 
 
 def _words(text: str) -> list[str]:
@@ -32,12 +47,47 @@ def exact_occurrences(text: str, expression: str) -> list[tuple[int, int]]:
     for at in range(len(found) - len(form) + 1):
         start, end = found[at].start, found[at + len(form) - 1].end
         if [_word(token) for token in found[at : at + len(form)]] == form and not any(start < done[1] and done[0] < end for done in spans):
-            spans.append((start, end))
+            spans += [(start, end)] if _is_operand(found, at, at + len(form)) else []
     if window is not None:
         name = "session_window" if window.kind == "session" else "window"
         mentions = _mentions(text, (name,), near=False) + _mentions(text, (name,), near=True)
         spans += [(start, end) for start, end in mentions if not any(low <= start and end <= high for low, high in spans)]
     return spans
+
+
+def _is_operand(found: tuple[Token, ...], low: int, high: int) -> bool:
+    """Whether the tokens of a range are an operand where they stand: `a + b` is one in `a + b > 1`, and none in `1 - a + b`."""
+    own, depth = _TIGHTEST + 1, 0
+    for index in range(low, high):
+        depth -= found[index].text in (")", "]") or found[index].is_word("end")
+        own = own if depth else min(own, _level(found, index) or own)
+        depth += found[index].text in ("(", "[") or found[index].is_word("case")
+    if own > _TIGHTEST:
+        return True  # without an operator it is one everywhere
+    if low and (_ends_operand(found, low - 1) or _level(found, low - 1) >= own):
+        return False
+    if high == len(found) or found[high].text in ("(", "["):
+        return high == len(found)
+    after = _level(found, high)
+    return after < own or (after == own and _SUM <= own < _TIGHTEST)  # of these Spark takes the left one first
+
+
+def _level(found: tuple[Token, ...], index: int) -> int:
+    """How tightly the operator at `index` binds; 0 where there is none."""
+    token = found[index]
+    if token.kind not in ("op", "word"):
+        return 0
+    if token.text in ("+", "-") and not (index and _ends_operand(found, index - 1)):
+        return _TIGHTEST
+    return _LEVEL.get(_word(token), _TIGHTEST if token.kind == "op" else 0)
+
+
+def _ends_operand(found: tuple[Token, ...], index: int) -> bool:
+    """Whether what stands at `index` is a value, so that a sign behind it has two operands."""
+    token = found[index]
+    if token.kind == "op":
+        return token.text in (")", "]")
+    return not token.is_name or token.is_word("end", "null", "true", "false") or is_call(found, index) or not is_keyword(found, index)
 
 
 def near_occurrences(text: str, expression: str) -> list[tuple[int, int]]:

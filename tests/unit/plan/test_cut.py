@@ -479,3 +479,24 @@ def test_having_with_a_subquery_stays_where_it_is_on_close() -> None:
     found = decide(text.format("EXISTS (SELECT 1 FROM cards c WHERE c.card = pay.card)"), Emit.ON_CLOSE)
     assert found.strategy is Strategy.INCREMENTAL
     assert "HAVING EXISTS" in sql(found.lower)
+
+
+@pytest.mark.parametrize(
+    ("item", "above"),
+    [
+        ("amount + 1 > 5", "__g1 > 5 AS `x`"),
+        ("amount + 1 + 2", "__g1 + 2 AS `x`"),
+        ("abs(amount + 1) * 2", "abs(__g1) * 2 AS `x`"),
+        ("CASE WHEN 5 < amount + 1 THEN 1 - (amount + 1) END", "CASE WHEN 5 < __g1 THEN 1 - (__g1) END AS `x`"),
+        ("100 - amount + 1", "100 - __g0 + 1 AS `x`"),
+        ("-amount + 1", "-__g0 + 1 AS `x`"),
+        ("amount + 1 * 2", "__g0 + 1 * 2 AS `x`"),
+        ("2 * amount + 1", "2 * __g0 + 1 AS `x`"),
+    ],
+)
+def test_a_group_is_found_only_where_it_is_an_operand(item: str, above: str) -> None:
+    split = decide(f"SELECT amount, amount + 1 AS more, {item} AS x, count(DISTINCT id) AS n FROM pay GROUP BY amount, amount + 1")
+    ranked = decide(f"SELECT amount, amount + 1 AS more, {item} AS x, rank() OVER (ORDER BY count(*)) AS n FROM pay GROUP BY amount, amount + 1")
+    for found in (split, ranked):
+        assert found.upper is not None
+        assert above in sql(found.upper)
