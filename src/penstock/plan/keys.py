@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.plan import scalar, terms
+from penstock.plan.grouping_sets import repeats_a_set
 from penstock.plan.nodes import Aggregate, Alias, Distinct, Filter, Generate, Item, Join, Node, Order, Project, Scan
 
 ALL_COLUMNS = ("*",)
@@ -14,6 +15,11 @@ def hidden_keys(node: Aggregate) -> tuple[Item, ...]:
     keys = tuple(Item(text, f"__k{index}") for index, text in enumerate(texts))
     sets = node.grouping is not None and not terms.is_group_by_all(node)
     return (*keys, Item("grouping_id()", f"__k{len(keys)}")) if sets else keys
+
+
+def can_be_keyed(node: Aggregate) -> bool:
+    """False where rows of the aggregate have nothing to be told apart by."""
+    return not repeats_a_set(node)
 
 
 def group_names(node: Aggregate) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from penstock.plan import scalar, terms
+from penstock.plan.keys import can_be_keyed
 from penstock.plan.nodes import Aggregate, Alias, Distinct, Filter, Generate, Join, Node, Order, Project, Scan, Union, names_read
 
 _STREAM_SIDES = {"inner": "both", "cross": "both", "left": "left", "semi": "left", "anti": "left", "right": "right", "full": ""}
@@ -88,7 +89,7 @@ class Shapes:
 
         Nor a correlated one in HAVING, unless windows are given out when they close: of changes HAVING is a flag, where Spark takes none.
         """
-        if not isinstance(node, Aggregate) or not self._static_subs(node):
+        if not isinstance(node, Aggregate) or not self._static_subs(node) or not can_be_keyed(node):
             return False
         texts = [item.text for item in node.items] + ([node.having] if node.having else [])
         if any(terms.gives_many_rows(text) for text in texts):

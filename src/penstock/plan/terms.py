@@ -12,7 +12,7 @@ from penstock.plan.nodes import Aggregate, Item, quoted
 from penstock.plan.words import NOT_COLUMNS
 
 _INT_MAX = 2**31 - 1
-_SETS = ("rollup", "cube", "sets")
+SETS_WORDS = ("rollup", "cube", "sets")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _WITH_SETS = re.compile(r"\s+with\s+(rollup|cube)\s*$", re.IGNORECASE)
 
@@ -134,7 +134,7 @@ def _members(found: tuple[Token, ...], low: int, high: int) -> list[tuple[int, i
 def _member(found: tuple[Token, ...], low: int, high: int) -> list[tuple[int, int]]:
     """One entry of such a list: what is inside its brackets where they are those of a set, else the entry itself."""
     opening = next((at for at in range(low, high) if found[at].text == "("), None)
-    if opening is not None and matching(found, opening) == high - 1 and (opening == low or found[opening - 1].is_word(*_SETS)):
+    if opening is not None and matching(found, opening) == high - 1 and (opening == low or found[opening - 1].is_word(*SETS_WORDS)):
         return _members(found, opening + 1, high - 1)
     return [(low, high)] if low < high else []
 

@@ -500,3 +500,27 @@ def test_a_group_is_found_only_where_it_is_an_operand(item: str, above: str) -> 
     for found in (split, ranked):
         assert found.upper is not None
         assert above in sql(found.upper)
+
+
+@pytest.mark.parametrize(
+    ("grouping", "repeats"),
+    [
+        ("card, ROLLUP (card, id)", True),
+        ("card, ROLLUP (pay.card, id)", True),
+        ("GROUPING SETS ((card), (id), (card))", True),
+        ("GROUPING SETS ((card, id), (id, card))", True),
+        ("GROUPING SETS (ROLLUP (card, id), (card))", True),
+        ("ROLLUP (card), CUBE (card)", True),
+        ("card, id GROUPING SETS ((card), (card))", True),
+        ("card, ROLLUP (id, upper(card))", False),
+        ("ROLLUP (card), CUBE (id, upper(card))", False),
+        ("CUBE ((card, id), upper(card))", False),
+        ("GROUPING SETS ((card, id), (card), ())", False),
+        ("GROUPING SETS (ROLLUP (card, id), (id))", False),
+        ("card, id GROUPING SETS ((card, id), (card))", False),
+        ("card, id WITH CUBE", False),
+    ],
+)
+def test_sets_that_are_repeated_give_rows_that_nothing_tells_apart(grouping: str, repeats: bool) -> None:
+    found = decide(f"SELECT card, id, count(*) AS n FROM pay GROUP BY {grouping}")
+    assert found.strategy is (Strategy.RECOMPUTE if repeats else Strategy.INCREMENTAL)
