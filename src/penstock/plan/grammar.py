@@ -174,12 +174,26 @@ def _relations(trees: list[exp.Expr | None], found: tuple[Token, ...]) -> tuple[
     for tree in trees:
         if tree is None:
             continue
-        ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
         for table in tree.find_all(exp.Table):
             parts = tuple(_original(part, starts) for part in table.parts if isinstance(part, exp.Identifier))
-            if parts and not (len(parts) == 1 and parts[0].lower() in ctes):
+            if parts and not (len(parts) == 1 and parts[0].lower() in _ctes_around(table)):
                 names.setdefault(parts)
     return tuple(names)
+
+
+def _ctes_around(table: exp.Table) -> set[str]:
+    """The WITH entries that a relation may mean: those of the queries around it, of its own WITH only the ones before its entry."""
+    names: set[str] = set()
+    inner: exp.Expr = table
+    while inner.parent is not None:
+        outer = inner.parent
+        if isinstance(outer, exp.With):
+            entries = outer.expressions[: inner.index]
+        else:
+            entries = [entry for value in outer.args.values() if isinstance(value, exp.With) and value is not inner for entry in value.expressions]
+        names.update(entry.alias.lower() for entry in entries)
+        inner = outer
+    return names
 
 
 def _original(part: exp.Identifier, starts: dict[int, Token]) -> str:

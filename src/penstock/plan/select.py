@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 from penstock.errors import PlanFault
 from penstock.plan.block import Clauses, block, named_windows, over
@@ -225,9 +226,18 @@ def _opaque(reading: Reading, low: int, high: int) -> Node:
         if len(parts) != 1:
             raise relation_fault(passage, low, high, ".".join(parts))
         reads.append(parts[0])
-    used = [reading.ctes[name.lower()] for name in reads if name.lower() in reading.ctes]
+    used = [reading.ctes[name] for name in dict.fromkeys(map(str.lower, reads)) if name in reading.ctes]
     names: dict[str, None] = dict.fromkeys(name for name in reads if name.lower() not in reading.ctes)
     for cte in used:
         names.update(dict.fromkeys(cte.reads()))
-    heads = [f"{quoted(cte.name)}{cte.heading} AS ({sql(cte.node)})" for cte in used]
+    heads = _heads(used)
     return Opaque(f"WITH {', '.join(heads)} {text}" if heads else text, tuple(names), where=passage.where(low))
+
+
+def _heads(ctes: list[Cte]) -> list[str]:
+    """The WITH entries as text. One that hides what a later one reads, as `s AS (SELECT ... FROM s)` may, is named after all are defined."""
+    hides = any(before.name.lower() in map(str.lower, after.reads()) for before, after in combinations(ctes, 2))
+    if not hides:
+        return [f"{quoted(cte.name)}{cte.heading} AS ({sql(cte.node)})" for cte in ctes]
+    defined = [f"__c{index} AS ({sql(cte.node)})" for index, cte in enumerate(ctes)]
+    return defined + [f"{quoted(cte.name)}{cte.heading} AS (SELECT * FROM __c{index})" for index, cte in enumerate(ctes)]

@@ -152,6 +152,32 @@ def test_an_opaque_part_takes_its_with_entries_along() -> None:
     assert opaque.sql.startswith("WITH `c` AS (SELECT a")
 
 
+def test_a_with_entry_named_like_a_stream_hides_it_from_no_other_entry() -> None:
+    text = "WITH s AS (SELECT k FROM s), d(x) AS (SELECT k FROM s) SELECT s.k FROM s JOIN d ON k = x JOIN S t QUALIFY rank() OVER (ORDER BY k) = 1"
+    opaque = parse_select(text)
+    assert isinstance(opaque, Opaque)
+    assert opaque.names == ("s",)
+    defined, named = opaque.sql.split("`s` AS (SELECT * FROM __c0)")
+    assert "__c1 AS (SELECT k" in defined
+    assert named.startswith(", `d`(`x`) AS (SELECT * FROM __c1) SELECT s.k")
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("SELECT * FROM (WITH s AS (SELECT a FROM s) SELECT * FROM s) z QUALIFY a = 1", ("s",)),
+        ("SELECT * FROM (WITH s AS (SELECT 1 AS a) SELECT * FROM s) z QUALIFY a = 1", ()),
+        ("SELECT * FROM (WITH b AS (SELECT * FROM t), c AS (SELECT * FROM b) SELECT * FROM c) z, c QUALIFY a = 1", ("c", "t")),
+        ("SELECT * FROM (WITH b AS (SELECT * FROM c), c AS (SELECT 1) SELECT * FROM b, c) z QUALIFY a = 1", ("c",)),
+        ("SELECT * FROM (WITH c AS (SELECT 1) SELECT * FROM t WHERE a IN (SELECT * FROM c)) z QUALIFY a = 1", ("t",)),
+    ],
+)
+def test_a_with_entry_is_known_inside_its_own_query_only(text: str, names: tuple[str, ...]) -> None:
+    opaque = parse_select(text)
+    assert isinstance(opaque, Opaque)
+    assert tuple(sorted(opaque.names)) == names
+
+
 FLINK = "window(at, '10 minutes')"
 
 
