@@ -37,9 +37,13 @@ def split_analytic(node: Node, names: Names) -> Node:
         return node
     if not any(scalar.has_window_function(item.text) for item in node.items) or not _all_named(node):
         return node
+    if from_around(node, names):
+        return node  # a subquery would ask for columns that the rows of the aggregate do not have
     split = _Split(node.groups)
     items = tuple(Item(split.lift(item.text), terms.item_name(item)) for item in node.items)
     having = None if node.having is None else split.lift(terms.unaliased(node.having, node.items))
+    if not _said_below(node, split, items, having, names):
+        return node
     inner: Node = Aggregate(node.input, node.groups, split.items(), subs=node.subs, where=node.where)
     if having is not None:
         inner = Filter(inner, having, subs=node.subs, where=node.where)
@@ -67,6 +71,8 @@ def split_distinct(node: Node, names: Names) -> Node:
     split = _Split(node.groups, distinct=True, decimals={text: kind for text, kind in types.items() if kind})
     items = tuple(Item(split.lift(item.text), terms.item_name(item)) for item in node.items)
     having = None if node.having is None else split.lift(terms.unaliased(node.having, node.items))
+    if not _said_below(node, split, items, having, names):
+        return node
     inner = Aggregate(node.input, (*node.groups, *split.arguments), split.items(), where=node.where)
     return Aggregate(inner, split.group_names(), items, having, where=node.where)
 
@@ -83,9 +89,27 @@ def split_having(node: Node, names: Names) -> Node:
         return node
     items = tuple(Item(split.lift(item.text), terms.item_name(item)) for item in node.items)
     having = split.lift(terms.unaliased(node.having or "", node.items))
+    if not _said_below(node, split, items, having, names):
+        return node
     inner: Node = Aggregate(node.input, node.groups, split.items(), subs=_asked(node, split.items()), where=node.where)
     rows = inner if name is None else Alias(inner, name, where=node.where)
     return Project(Filter(rows, having, node.subs, where=node.where), items, _asked(node, items), where=node.where)
+
+
+def _said_below(node: Aggregate, split: _Split, items: tuple[Item, ...], having: str | None, names: Names) -> bool:
+    """Whether what was lifted names nothing but columns of the aggregate below, in the list also what was named earlier in it.
+
+    It does where a group is spelled in two ways, as `at::date` and `CAST(at AS DATE)`: above the aggregate there is no `at`.
+    """
+    scope = names.items_scope(node)
+    below = {str(item.name).lower() for item in split.items()}
+    given: set[str] = set()
+    for item in items:
+        if any(ref.parts[0].lower() not in below | given for ref in scalar.column_refs(item.text)):
+            return False
+        if item.name is not None and scope.resolve((item.name,)) is None:
+            given.add(item.name.lower())
+    return all(ref.parts[0].lower() in below for ref in scalar.column_refs(having or ""))
 
 
 def _asked(node: Aggregate, items: tuple[Item, ...]) -> tuple[Node, ...]:

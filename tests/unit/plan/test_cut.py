@@ -524,3 +524,31 @@ def test_a_group_is_found_only_where_it_is_an_operand(item: str, above: str) -> 
 def test_sets_that_are_repeated_give_rows_that_nothing_tells_apart(grouping: str, repeats: bool) -> None:
     found = decide(f"SELECT card, id, count(*) AS n FROM pay GROUP BY {grouping}")
     assert found.strategy is (Strategy.RECOMPUTE if repeats else Strategy.INCREMENTAL)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT CAST(at AS DATE) AS day, count(DISTINCT id) AS n FROM pay GROUP BY at::date",
+        "SELECT CAST(at AS DATE) AS day, rank() OVER (ORDER BY count(*)) AS n FROM pay GROUP BY at::date",
+        "SELECT 1 + amount AS more, count(DISTINCT id) AS n FROM pay GROUP BY amount + 1",
+        "SELECT card AS at, CAST(at AS DATE) AS day, count(DISTINCT id) AS n FROM pay GROUP BY card, at::date",
+        "SELECT card, count(DISTINCT id) AS n FROM pay GROUP BY card, at::date HAVING CAST(at AS DATE) > '2024-01-01'",
+        "SELECT card AS c, upper(c) AS u, rank() OVER (ORDER BY count(*)) AS n FROM pay GROUP BY card HAVING u > 'A'",
+        "SELECT card, (SELECT max(country) FROM cards c WHERE c.card = p.card) AS m, rank() OVER (ORDER BY count(*)) AS n FROM pay p GROUP BY card",
+    ],
+)
+def test_nothing_above_a_split_aggregate_names_a_column_that_is_gone(text: str) -> None:
+    assert decide(text).strategy is Strategy.RECOMPUTE
+
+
+def test_having_with_a_subquery_stays_a_flag_where_a_group_is_spelled_in_two_ways() -> None:
+    having = "count(*) > (SELECT count(*) FROM cards) AND CAST(at AS DATE) > '2024-01-01'"
+    found = decide(f"SELECT at::date AS day, count(*) AS n FROM pay GROUP BY at::date HAVING {having}")
+    assert found.strategy is Strategy.INCREMENTAL
+
+
+def test_names_given_earlier_in_the_list_may_be_used_above_a_split_aggregate() -> None:
+    found = decide("SELECT card AS c, upper(c) AS u, count(DISTINCT id) AS n FROM pay GROUP BY card")
+    assert found.upper is not None
+    assert "SELECT __g0 AS `c`, upper(c) AS `u`" in sql(found.upper)
