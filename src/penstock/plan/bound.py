@@ -9,21 +9,36 @@ from __future__ import annotations
 from penstock.plan import reread
 from penstock.plan.check_names import Expression, expressions
 from penstock.plan.names import Names
-from penstock.plan.nodes import Aggregate, Node, Opaque, Scan, walk
+from penstock.plan.nodes import Aggregate, Distinct, Node, Opaque, Order, Project, Scan, SetOperation, Union, walk
 from penstock.plan.resolve import Scope
+from penstock.plan.scalar import has_window_function
 from penstock.plan.terms import conjuncts, equality
 
 
 def gathers(plan: Node, names: Names, join: str | None = None) -> bool:
     """Whether Spark gathers the rows around this subquery: an expression, or the lateral right side of a `join` of that kind."""
     nodes = tuple(walk(plan))
-    aggregates = any(isinstance(node, Aggregate) for node in nodes)
+    aggregates = any(map(_gives_rows_together, nodes))
+    if any(isinstance(node, Union | SetOperation) for node in nodes) and _names_around(plan, names):
+        return True
     if join is None:
         return aggregates and _binds(plan, names)  # without an aggregate it is a join under any condition
     opaque = any(isinstance(node, Opaque) for node in nodes)
     if not any(isinstance(node, Scan) for node in nodes):
         return opaque and join == "left"  # a row of values, or a table function
     return aggregates or opaque or _binds(plan, names, any_condition=join != "left")
+
+
+def _gives_rows_together(node: Node) -> bool:
+    """Whether a row of the node depends on others, which must be those for one and the same row around the subquery."""
+    bounded = isinstance(node, Order) and (node.limit is not None or node.offset is not None)
+    analytic = isinstance(node, Project) and any(has_window_function(item.text) for item in node.items)
+    return isinstance(node, Aggregate | Distinct) or bounded or analytic
+
+
+def _names_around(plan: Node, names: Names) -> bool:
+    """Whether anything in a plan names a column of the rows around it."""
+    return any(True in _around(expression.text, expression.scope) for expression in expressions(plan, names))
 
 
 def _binds(plan: Node, names: Names, *, any_condition: bool = False) -> bool:
