@@ -165,6 +165,8 @@ class _Cutter:
             return Cut(Strategy.RECOMPUTE, "windows of windows close one after the other", plan)
         if not isinstance(lower, Aggregate) and (on_close or not isinstance(lower, Distinct | Project)):
             return Cut(Strategy.RECOMPUTE, "its windows are closed by the whole plan" if on_close else "its columns have no names of their own", plan)
+        if self._repeats_a_name(lower):
+            return Cut(Strategy.RECOMPUTE, "two columns of its parts have one name", plan)
         sort = SortKeys(rewritten, lower)
         wide = lower if isinstance(lower, Distinct) else replace(lower, items=(*lower.items, *sort.carried))
         if not sort.can_be_said or not self._maintained(wide, on_close):
@@ -175,6 +177,12 @@ class _Cutter:
         if isinstance(lower, Distinct):
             return Cut(Strategy.KEPT, "cut above the distinct rows", wide, "update", ALL_COLUMNS, upper)
         return Cut(Strategy.KEPT, "cut above the rows of the join", wide, "append", None, upper)
+
+    def _repeats_a_name(self, lower: Node) -> bool:
+        """Whether rows of this part could not be kept: they have two columns of one name, or may have, where a star over a join is not known."""
+        output = self._names.output(lower)
+        names = [column.name.lower() for column in output.columns if column.name]
+        return len(set(names)) < len(names) or (output.open and any(isinstance(part, Join) for part in walk(lower)))
 
     def _kept_aggregate(self, plan: Node, lower: Aggregate, wide: Aggregate, sort: SortKeys, on_close: bool) -> Cut:
         if on_close:

@@ -560,3 +560,20 @@ def test_names_given_earlier_in_the_list_may_be_used_above_a_split_aggregate() -
     found = decide("SELECT card AS c, upper(c) AS u, count(DISTINCT id) AS n FROM pay GROUP BY card")
     assert found.upper is not None
     assert "SELECT __g0 AS `c`, upper(c) AS `u`" in sql(found.upper)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT amount, rank() OVER (ORDER BY amount) AS r FROM (SELECT a.amount, b.* FROM pay a JOIN refunds b ON a.id = b.id)",
+        "SELECT n, rank() OVER (ORDER BY n) AS r FROM (SELECT card, card, count(*) AS n FROM pay GROUP BY card)",
+        "SELECT n, rank() OVER (ORDER BY n) AS r FROM (SELECT DISTINCT id AS n, card, Card FROM pay)",
+    ],
+)
+def test_rows_with_two_columns_of_one_name_are_not_kept(text: str) -> None:
+    assert decide(text).strategy is Strategy.RECOMPUTE
+
+
+def test_rows_of_a_join_with_names_of_their_own_are_kept() -> None:
+    found = decide("SELECT amount, rank() OVER (ORDER BY amount) AS r FROM (SELECT a.*, b.at AS back FROM pay a JOIN refunds b ON a.id = b.id)")
+    assert found.strategy is Strategy.KEPT
