@@ -18,8 +18,9 @@ def hidden_keys(node: Aggregate) -> tuple[Item, ...]:
 
 
 def can_be_keyed(node: Aggregate) -> bool:
-    """False where rows of the aggregate have nothing to be told apart by."""
-    return not repeats_a_set(node)
+    """False where rows of the aggregate have nothing to be told apart by, or columns of a star, which only Spark can name one by one."""
+    starred = terms.is_group_by_all(node) and any(terms.star(item) is not None for item in node.items)
+    return not starred and not repeats_a_set(node)
 
 
 def group_names(node: Aggregate) -> tuple[str, ...]:

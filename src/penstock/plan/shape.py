@@ -89,7 +89,7 @@ class Shapes:
 
         Nor a correlated one in HAVING, unless windows are given out when they close: of changes HAVING is a flag, where Spark takes none.
         """
-        if not isinstance(node, Aggregate) or not self._static_subs(node) or not can_be_keyed(node):
+        if not isinstance(node, Aggregate) or not self._static_subs(node) or not (on_close or can_be_keyed(node)):
             return False
         texts = [item.text for item in node.items] + ([node.having] if node.having else [])
         if any(terms.gives_many_rows(text) for text in texts):

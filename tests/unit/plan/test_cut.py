@@ -577,3 +577,9 @@ def test_rows_with_two_columns_of_one_name_are_not_kept(text: str) -> None:
 def test_rows_of_a_join_with_names_of_their_own_are_kept() -> None:
     found = decide("SELECT amount, rank() OVER (ORDER BY amount) AS r FROM (SELECT a.*, b.at AS back FROM pay a JOIN refunds b ON a.id = b.id)")
     assert found.strategy is Strategy.KEPT
+
+
+def test_a_star_in_group_by_all_is_read_again() -> None:
+    assert decide("SELECT *, count(*) AS n FROM cards JOIN pay USING (card) GROUP BY ALL").strategy is Strategy.RECOMPUTE
+    assert decide("SELECT pay.*, count(*) AS n FROM pay GROUP BY ALL").strategy is Strategy.RECOMPUTE
+    assert decide("SELECT card, count(*) AS n FROM pay GROUP BY ALL").strategy is Strategy.INCREMENTAL
