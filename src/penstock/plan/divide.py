@@ -57,6 +57,11 @@ def can_be_guarded(node: Node) -> bool:
     return all(terms.item_name(item) or terms.star(item) is not None for part in above for item in part.items)
 
 
+def having_guards(node: Aggregate) -> bool:
+    """The same of the aggregate's own list and its HAVING; groups and aggregate functions need no guard."""
+    return node.having is None or all(terms.item_name(item) or terms.star(item) is not None or _is_result(item.text, node) for item in node.items)
+
+
 def _all_kept(carried: tuple[str, ...]) -> str | None:
     return " AND ".join(name for name in carried if name.startswith(KEEP)) or None
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from penstock.plan import scalar, terms
+from penstock.plan.divide import having_guards
 from penstock.plan.keys import can_be_keyed
 from penstock.plan.nodes import Aggregate, Alias, Distinct, Filter, Generate, Join, Node, Order, Project, Scan, Union, names_read
 
@@ -89,7 +90,7 @@ class Shapes:
 
         Nor a correlated one in HAVING, unless windows are given out when they close: of changes HAVING is a flag, where Spark takes none.
         """
-        if not isinstance(node, Aggregate) or not self._static_subs(node) or not (on_close or can_be_keyed(node)):
+        if not isinstance(node, Aggregate) or not self._static_subs(node) or not (on_close or (can_be_keyed(node) and having_guards(node))):
             return False
         texts = [item.text for item in node.items] + ([node.having] if node.having else [])
         if any(terms.gives_many_rows(text) for text in texts):

@@ -332,6 +332,12 @@ def test_what_having_guards_is_not_computed_for_groups_that_it_flags() -> None:
     assert "SELECT upper(card) AS `c`, count(*) AS `n`, if(count_if(amount > 5) > 0, sum(amount) / count_if(amount > 5), NULL) AS `each`" in text
 
 
+def test_what_having_guards_is_read_again_where_only_spark_can_name_it() -> None:
+    query = "SELECT upper(card), count(*), {} FROM pay GROUP BY upper(card) HAVING count_if(amount > 5) > 0"
+    assert decide(query.format("sum(amount) / count_if(amount > 5)")).strategy is Strategy.RECOMPUTE
+    assert decide(query.format("sum(amount)")).strategy is Strategy.INCREMENTAL
+
+
 def test_what_has_no_name_of_its_own_is_computed_above_the_cut_behind_its_filter() -> None:
     found = decide(f"SELECT card, total / n FROM ({TOTALS}) WHERE n <> 0")
     assert found.strategy is Strategy.KEPT
