@@ -184,9 +184,15 @@ def over(text: str, windows: Mapping[str, str]) -> str:
     """The expression with the definitions of the windows that it names in their places."""
     if not windows:
         return text
+    found = tokens(text)
     changes = [
         (after.start, after.end, windows[after.value.lower()])
-        for before, after in pairwise(tokens(text))
+        for before, after in pairwise(found)
         if before.is_word("over") and after.is_name and after.value.lower() in windows
+    ]
+    changes += [
+        (opening.start, closing.end, windows[name.value.lower()])
+        for before, opening, name, closing in zip(found, found[1:], found[2:], found[3:], strict=False)
+        if before.is_word("over") and opening.text == "(" and closing.text == ")" and name.is_name and name.value.lower() in windows
     ]
     return substitute(text, changes)

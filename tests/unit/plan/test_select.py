@@ -152,6 +152,13 @@ def test_an_opaque_part_takes_its_with_entries_along() -> None:
     assert opaque.sql.startswith("WITH `c` AS (SELECT a")
 
 
+def test_a_named_window_may_stand_in_brackets() -> None:
+    windows = "WINDOW w AS (PARTITION BY a ORDER BY b), `x y` AS (ORDER BY a)"
+    plan = parse_select(f"SELECT rank() OVER (w) AS r, sum(w) OVER `x y` AS s, max(a) OVER (W) / (w) AS m FROM t {windows}")
+    expected = ("rank() OVER (PARTITION BY a ORDER BY b)", "sum(w) OVER (ORDER BY a)", "max(a) OVER (PARTITION BY a ORDER BY b) / (w)")
+    assert tuple(item.text for item in getattr(plan, "items", ())) == expected
+
+
 def test_a_with_entry_named_like_a_stream_hides_it_from_no_other_entry() -> None:
     text = "WITH s AS (SELECT k FROM s), d(x) AS (SELECT k FROM s) SELECT s.k FROM s JOIN d ON k = x JOIN S t QUALIFY rank() OVER (ORDER BY k) = 1"
     opaque = parse_select(text)
