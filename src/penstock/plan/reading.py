@@ -9,6 +9,8 @@ from penstock.plan.nodes import Node, names_read, quoted
 from penstock.plan.passage import Passage
 from penstock.plan.scalar import substitute
 
+SET_WORDS = ("union", "intersect", "except", "minus")
+
 
 class NotUnderstood(Exception):
     """The structure is unknown here; the query around it becomes opaque. Never leaves the package. `what` is it, in the user's words."""
@@ -57,7 +59,7 @@ class Reading:
         changes: list[tuple[int, int, str]] = []
         index = low
         while index < high:
-            if passage.is_op(index, high, "(") and passage.word(index + 1, high, "select", "with", "from"):
+            if self._opens_query(index, high):
                 close = passage.close(index, high)
                 plan = self.query(self, index + 1, close)
                 if plan not in subs:
@@ -67,3 +69,9 @@ class Reading:
             index += 1
         origin = passage.tokens[low].start if low < high else 0
         return substitute(passage.slice(low, high), ((start - origin, end - origin, new) for start, end, new in changes))
+
+    def _opens_query(self, index: int, high: int) -> bool:
+        """Whether a bracket is that of a query: `(SELECT ...)`, or `((SELECT ...) UNION (SELECT ...))`."""
+        if not self.passage.is_op(index, high, "(") or self.passage.word(index + 1, high, "select", "with", "from"):
+            return self.passage.is_op(index, high, "(")
+        return self._opens_query(index + 1, high) and self.passage.word(self.passage.close(index + 1, high) + 1, high, *SET_WORDS)

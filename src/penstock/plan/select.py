@@ -18,12 +18,10 @@ from penstock.plan.nodes import Distinct, Node, Opaque, Order, Scan, SetOperatio
 from penstock.plan.operands import require_operands
 from penstock.plan.own_forms import refuse_own_forms
 from penstock.plan.passage import Passage
-from penstock.plan.reading import Cte, Notes, NotUnderstood, Reading
+from penstock.plan.reading import SET_WORDS, Cte, Notes, NotUnderstood, Reading
 from penstock.plan.scalar import substitute
 from penstock.plan.sorting import by_output
 from penstock.plan.text import sql
-
-_SET_WORDS = ("union", "intersect", "except", "minus")
 
 
 @dataclass(frozen=True)
@@ -123,7 +121,7 @@ def _set_expression(reading: Reading, low: int, high: int) -> Node:
     marks = [
         index
         for index in passage.top(low, tail)
-        if passage.word(index, tail, *_SET_WORDS) and index > low and not passage.is_op(index - 1, tail, "*") and passage.opens_clause(index)
+        if passage.word(index, tail, *SET_WORDS) and index > low and not passage.is_op(index - 1, tail, "*") and passage.opens_clause(index)
     ]
     node = _operators(reading, low, tail, marks)
     windows = named_windows(passage, Clauses.find(passage, low, tail)) if not marks and passage.word(low, tail, "select") else {}

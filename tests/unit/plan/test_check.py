@@ -163,6 +163,8 @@ RIGHT = [
     "SELECT card, n, count(*) AS c FROM payments GROUP BY ROLLUP ((card), (n))",
     "SELECT date_trunc('day', at) AS day, count(*) AS n FROM payments GROUP BY day",
     "SELECT card AS c, count(*) AS n FROM payments GROUP BY 1 HAVING c > 'a' AND payments.card < 'z'",
+    "SELECT id FROM payments WHERE card IN ((SELECT card FROM cards) UNION ALL (SELECT country FROM cards)) AND (n) > ((SELECT 1))",
+    "SELECT id FROM payments p WHERE EXISTS (((SELECT card FROM cards) UNION (SELECT 'a')) EXCEPT SELECT country FROM cards)",
     "SELECT card, country, count(*) AS n FROM payments JOIN cards USING (card) GROUP BY ROLLUP (card, country)",
     "SELECT card, count(*) AS n FROM payments GROUP BY ALL",
     "SELECT card, count(DISTINCT id) AS ids, count(*) FILTER (WHERE ok) AS oks FROM payments GROUP BY card",
