@@ -92,6 +92,8 @@ MISTAKES = [
     ("SELECT window, count(*) AS n FROM payments GROUP BY card", "NameFault", 20, "window"),
     ("SELECT * FROM payments JOIN clicks ON at = user_id", "TypeFault", 20, "at = user_id"),
     ("SELECT id FROM payments WHERE tags = 'x'", "TypeFault", 20, "tags = 'x'"),
+    # Spark takes the column first, and refuses the types before it would look at the name in the list
+    ("SELECT card, count(*) AS tags FROM payments GROUP BY card HAVING tags > 3", "TypeFault", 20, "tags > 3"),
     ("SELECT window, count(*) AS n FROM payments GROUP BY window(n, '1 hour')", "TypeFault", 20, "window(n, '1 hour')"),
     ("SELECT window, count(*) AS n FROM payments GROUP BY window(at, '1 huor')", "TypeFault", 20, "window(at, '1 huor')"),
     ("SELECT window, count(*) AS n FROM payments GROUP BY window(at, '1 month')", "TypeFault", 20, "window(at, '1 month')"),
