@@ -17,7 +17,8 @@ from penstock.errors import StateError
 class Incarnation:
     """One life of a job: from a new checkpoint until its plan changes or the checkpoint goes away.
 
-    `former` is the checkpoint of the life before, as long as that is kept.
+    `former` is the checkpoint of the life before, as long as that is kept. `earlier` are all that lay there when this life was opened:
+    a later one, of a driver that took over, is not among them.
     """
 
     job: str
@@ -25,6 +26,7 @@ class Incarnation:
     checkpoint: Path
     fresh: bool
     former: Path | None = None
+    earlier: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ class Catalog:
                 name = uuid.uuid4().hex[:12]
                 former = present if present is not None and present.checkpoint.is_dir() else None
                 present = Life(name, self._checkpoint(job, name), fingerprint, datetime.now(UTC).isoformat())
+            earlier = self._lying(job) if fresh else () if former is None else (former.checkpoint,)
             settled = not fresh and _reached(present.checkpoint, "commits")
             former = None if settled else former
             kept = None if former is None else json.dumps([former.incarnation, former.fingerprint, former.since])
@@ -87,9 +90,10 @@ class Catalog:
             )
         if fresh:
             present.checkpoint.mkdir(parents=True, mode=0o700)
+        life = Incarnation(job, present.incarnation, present.checkpoint, fresh, None if former is None else former.checkpoint, earlier)
         if settled:
-            drop_former(present.checkpoint)
-        return Incarnation(job, present.incarnation, present.checkpoint, fresh, None if former is None else former.checkpoint)
+            drop_earlier(life)
+        return life
 
     def _lives(self, connection: sqlite3.Connection, job: str) -> tuple[Life | None, Life | None]:
         """The present one and the one before."""
@@ -112,12 +116,18 @@ class Catalog:
     def _checkpoint(self, job: str, incarnation: str) -> Path:
         return self._state / "checkpoints" / job / incarnation
 
+    def _lying(self, job: str) -> tuple[Path, ...]:
+        folder = self._state / "checkpoints" / job
+        return tuple(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else ()
 
-def drop_former(checkpoint: Path) -> None:
-    """Remove what earlier lives of the job left, state and all: this one has committed an epoch, so there is no way back to them."""
-    for other in checkpoint.parent.iterdir():
-        if other.is_dir() and other != checkpoint:
-            shutil.rmtree(other, ignore_errors=True)
+
+def drop_earlier(life: Incarnation) -> None:
+    """Remove what earlier lives of the job left, state and all: this one has committed an epoch, so there is no way back to them.
+
+    Never all others: the driver that does it may have been replaced, and its successor's life is not its to take.
+    """
+    for checkpoint in life.earlier:
+        shutil.rmtree(checkpoint, ignore_errors=True)
 
 
 def _began(checkpoint: Path) -> bool:

@@ -4,13 +4,19 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from penstock.catalog import Catalog
+from penstock.catalog import Catalog, drop_earlier
 
 
 def begin(checkpoint: Path) -> None:
     """As if the first epoch had been planned."""
     (checkpoint / "offsets").mkdir()
     (checkpoint / "offsets" / "0").write_text("v1")
+
+
+def commit(checkpoint: Path) -> None:
+    """As if it had been committed."""
+    (checkpoint / "commits").mkdir()
+    (checkpoint / "commits" / "0").write_text("v1")
 
 
 def test_a_life_goes_on_until_the_plan_changes_or_its_checkpoint_is_gone(tmp_path: Path) -> None:
@@ -62,10 +68,30 @@ def test_what_earlier_lives_left_goes_when_there_is_no_way_back(tmp_path: Path) 
     begin(second.checkpoint)
     assert catalog.incarnation("job", "b").former == first.checkpoint
     assert first.checkpoint.is_dir(), "the first epoch is not committed yet"
-    (second.checkpoint / "commits").mkdir()
-    (second.checkpoint / "commits" / "0").write_text("v1")
+    commit(second.checkpoint)
     assert catalog.incarnation("job", "b").former is None
     assert [path.name for path in second.checkpoint.parent.iterdir()] == [second.name]
+
+
+def test_a_change_upon_a_change_leaves_nothing_behind(tmp_path: Path) -> None:
+    catalog = Catalog(tmp_path)
+    for plan in ("a", "b"):
+        begin(catalog.incarnation("job", plan).checkpoint)
+    third = catalog.incarnation("job", "c")
+    drop_earlier(third)
+    assert [path.name for path in third.checkpoint.parent.iterdir()] == [third.name]
+
+
+def test_a_driver_that_was_replaced_never_takes_its_successors_life(tmp_path: Path) -> None:
+    catalog = Catalog(tmp_path)
+    first = catalog.incarnation("job", "a")
+    begin(first.checkpoint)
+    commit(first.checkpoint)
+    second = catalog.incarnation("job", "b")
+    drop_earlier(first)
+    assert second.checkpoint.is_dir(), "frozen after its commit, it wakes and removes what went before it"
+    assert catalog.incarnation("job", "a").name == first.name
+    assert second.checkpoint.is_dir(), "frozen before it asked, it wakes and goes back to its own plan"
 
 
 def test_the_app_keeps_the_name_it_first_ran_under(tmp_path: Path) -> None:

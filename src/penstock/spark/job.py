@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.catalog import Incarnation, drop_former
+from penstock.catalog import Incarnation, drop_earlier
 from penstock.change import Additions, Change, Epoch
 from penstock.eventtime import interval
 from penstock.plan.cut import Strategy
@@ -150,7 +150,7 @@ class JobRun:
             try:
                 fresh = self._commit(table, number)
                 if number == 1:  # and not before: a driver that was replaced must not come so far
-                    drop_former(self._life.checkpoint)
+                    drop_earlier(self._life)
             except AlreadyCommitted:
                 log.info("epoch %d of %s is a replay of what is already stored", number, self.job.name)
             self._outbox.deliver(fresh)

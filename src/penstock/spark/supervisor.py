@@ -108,6 +108,8 @@ class Guard:
             turn.enter_context(self.gate)
             if self.stop.is_set():
                 return None
+            if not self.held():  # the catalogue must not hear of this driver's plan: its successor may run another
+                raise FencedError("another driver has taken over the state folder")
             run = self.open_run(self.catalog.incarnation(self.job.name, self.job.fingerprint, self.job.old_fingerprint))
             if self.stop.is_set():  # opening took long, or the folder was taken over meanwhile
                 return None

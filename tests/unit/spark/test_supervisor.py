@@ -65,7 +65,7 @@ def test_a_sink_that_does_not_fit_is_not_tried_again(tmp_path: Path) -> None:
 def test_who_holds_the_state_folder_takes_its_place_back_once_when_fenced(tmp_path: Path, held: bool, tried: int) -> None:
     """Its fence came from a driver that it had replaced; a second one soon after is somebody else's who has a right to it."""
     guard, attempts = failing(tmp_path, FencedError("another driver has taken over"))
-    guard.held = lambda: held
+    guard.held = lambda: held or not attempts
     guard.run(drain=False)
     assert isinstance(guard.error, FencedError)
     assert len(attempts) == tried
@@ -81,6 +81,18 @@ def test_a_query_is_waited_for_and_one_that_failed_has_ended(answer: bool | Exce
             return answer
 
     assert ended(Query(), 0.25) is over  # type: ignore[arg-type]
+
+
+def test_a_driver_that_was_replaced_before_it_opened_its_run_leaves_the_catalogue_as_it_is(tmp_path: Path) -> None:
+    """Its successor may run another plan: the life of that one must not be given up for the plan of this one."""
+    guard, attempts = failing(tmp_path, SinkError("never"))
+    first = guard.catalog.incarnation(guard.job.name, guard.job.fingerprint)
+    second = guard.catalog.incarnation(guard.job.name, "of the successor")
+    guard.held = lambda: False
+    guard.run(drain=False)
+    assert (type(guard.error), attempts) == (FencedError, [])
+    assert guard.catalog.incarnation(guard.job.name, "of the successor").name == second.name
+    assert first.checkpoint.is_dir()
 
 
 def test_a_run_that_was_opened_too_late_is_not_started(tmp_path: Path) -> None:
