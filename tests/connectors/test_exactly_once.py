@@ -255,6 +255,46 @@ def test_a_driver_frozen_in_its_transaction_is_replaced_and_then_fenced(
     heir.close()
 
 
+@pytest.mark.parametrize("delivery", ["at-least-once", "at-most-once"])
+@pytest.mark.parametrize(("complete", "point"), [(False, "sink.before-commit"), (True, "sink.mid-rows")])
+def test_a_driver_frozen_in_its_transaction_holds_up_no_successor_without_a_ledger(
+    postgres_server: TemporaryPostgres, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, delivery: str, complete: bool, point: str
+) -> None:
+    """Its rows are locked, and no ledger's row tells the successor so before it comes to them."""
+    from penstock.sink import postgres_sink, postgres_table
+
+    with postgres_server.connect(database) as connection:
+        connection.execute(f"ALTER DATABASE \"{database}\" SET statement_timeout = '30s'")
+    given = {"connector": "postgres", "table": "t", "delivery": delivery, **postgres_server.parameters(database)}
+    options = {name: str(value) for name, value in given.items()}
+    zombie, heir = (open_sink("s", "v", options, COLUMNS, ("k",), append_only=False, complete=complete, folder=tmp_path) for _ in range(2))
+
+    def deliver(sink: SinkWriter, number: int) -> None:
+        if complete:
+            sink.deliver_complete(epoch(number, []), [put("a", number).row])
+        else:
+            sink.deliver(epoch(number, [put("a", number)]))
+
+    zombie.position("one")
+    deliver(zombie, 0)
+
+    def taken_over(name: str) -> None:
+        if name == point:
+            monkeypatch.undo()
+            monkeypatch.setattr(postgres_sink, "_LOCK_PATIENCE", "500ms")
+            heir.position("one")
+            deliver(heir, 2)
+
+    monkeypatch.setattr(postgres_sink, "reach", taken_over)
+    monkeypatch.setattr(postgres_table, "reach", taken_over)
+    with pytest.raises(SinkError):
+        deliver(zombie, 1)
+    with postgres_server.connect(database) as connection:
+        assert connection.execute("SELECT k, n FROM t").fetchall() == [("a", 2)]
+    zombie.close()
+    heir.close()
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Callable[..., SinkWriter]:
     def open_one(complete: bool = False, **options: str) -> SinkWriter:

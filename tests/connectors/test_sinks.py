@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
@@ -80,10 +81,10 @@ class Database:
 
     def __init__(self, server: TemporaryPostgres, name: str) -> None:
         self.options: dict[str, object] = {"connector": "postgres", "table": "t", **server.parameters(name)}
-        self._server = PostgresServer.from_options({option: str(value) for option, value in self.options.items()})
+        self.server = PostgresServer.from_options({option: str(value) for option, value in self.options.items()})
 
     def run(self, sql: str) -> list[tuple[Any, ...]]:
-        with self._server.connect() as connection:
+        with self.server.connect() as connection:
             cursor = connection.execute(sql.encode())
             return cursor.fetchall() if cursor.description else []
 
@@ -241,6 +242,23 @@ def test_postgres_at_least_once_has_no_ledger(opened: Opener, db: Database) -> N
     sink.deliver(epoch(0, [bag("+", "a", 1)]))
     assert db.run("SELECT k FROM t") == [("a",), ("a",)]
     assert db.run("SELECT to_regclass('penstock_sinks')") == [(None,)]
+
+
+def test_postgres_waits_for_a_lock_of_the_users_own(opened: Opener, db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At-most-once would else lose the epoch."""
+    from penstock.sink import postgres_sink
+
+    monkeypatch.setattr(postgres_sink, "_LOCK_PATIENCE", "100ms")
+    sink = opened(append_only=True, delivery="at-most-once", **db.options)
+    sink.position("one")
+    with db.server.connect() as holding, holding.transaction():
+        holding.execute("LOCK TABLE t")
+        writing = threading.Thread(target=sink.deliver, args=[epoch(0, [bag("+", "a", 1)])])
+        writing.start()
+        writing.join(1)
+        assert writing.is_alive()
+    writing.join()
+    assert db.run("SELECT k FROM t") == [("a",)]
 
 
 def test_postgres_writes_into_an_existing_table_of_other_types(opened: Opener, db: Database) -> None:

@@ -61,15 +61,11 @@ class PostgresSink:
         try:
             return self._taken_over(incarnation)
         except SinkError as error:
-            if not isinstance(error.__cause__, LockNotAvailable):
-                raise
-            self.close()  # its own session has the same name
-            self._end_others()
+            self._end_others(error)
             return self._taken_over(incarnation)
 
     def _taken_over(self, incarnation: str) -> int | None:
-        with self._transaction() as connection:
-            connection.execute(sql.SQL("SET LOCAL lock_timeout = {}").format(_LOCK_PATIENCE))
+        with self._transaction(_LOCK_PATIENCE) as connection:
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (_ONE_AT_A_TIME,))
             target = self._prepared(connection)
             if not self._ledgered:
@@ -99,8 +95,14 @@ class PostgresSink:
                 )
             return int(epoch)
 
-    def _end_others(self) -> None:
-        """A driver that was frozen in its transaction holds the ledger's row for ever: the server ends its session, and so the transaction."""
+    def _end_others(self, error: SinkError) -> None:
+        """A driver that was frozen in its transaction holds its rows for ever: the server ends its session, and so the transaction.
+
+        Raises the error again where it is not that a lock could not be had.
+        """
+        if not isinstance(error.__cause__, LockNotAvailable):
+            raise error
+        self.close()  # its own session has the same name
         with self._server.reported(f"sink `{self._spec.name}`: taking over table {self._table}"), self._server.connect() as connection:
             connection.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = %s AND datname = current_database()"
@@ -120,14 +122,13 @@ class PostgresSink:
             self._open = None
 
     def _write(self, epoch: Epoch, change: Callable[[Connection, Target], None]) -> None:
-        if self._ledgered and self._fence is None:
+        if not self._ledgered:
+            self._write_plainly(change)
+            return
+        if self._fence is None:
             self.position(epoch.incarnation)
         with self._transaction() as connection:
             target = self._prepared(connection)
-            if not self._ledgered:
-                change(connection, target)
-                reach("sink.before-commit")
-                return
             connection.execute("SET LOCAL synchronous_commit = on")
             incarnation, last = self._claim(connection)
             if incarnation == epoch.incarnation and epoch.epoch <= last:
@@ -139,6 +140,19 @@ class PostgresSink:
                 sql.SQL("UPDATE {} SET incarnation = %s, epoch = %s WHERE sink = %s AND target = %s").format(self._ledger),
                 (epoch.incarnation, epoch.epoch, self._spec.name, self._table),
             )
+            reach("sink.before-commit")
+
+    def _write_plainly(self, change: Callable[[Connection, Target], None]) -> None:
+        """Without a ledger's row to claim, a driver that was frozen is met only at the rows; a lock that is then still held is not a driver's."""
+        try:
+            self._write_within(_LOCK_PATIENCE, change)
+        except SinkError as error:
+            self._end_others(error)
+            self._write_within(None, change)
+
+    def _write_within(self, patience: str | None, change: Callable[[Connection, Target], None]) -> None:
+        with self._transaction(patience) as connection:
+            change(connection, self._prepared(connection))
             reach("sink.before-commit")
 
     def _claim(self, connection: Connection) -> tuple[str, int]:
@@ -172,12 +186,15 @@ class PostgresSink:
         return self._target
 
     @contextmanager
-    def _transaction(self) -> Iterator[Connection]:
+    def _transaction(self, patience: str | None = None) -> Iterator[Connection]:
+        """`patience` is how long to wait for a lock that another session holds; None: as long as the server says, which is for ever."""
         if self._open is None or self._open.closed:
             self._open = self._server.connect(self._application)
         known = self._target
         try:
             with self._server.reported(f"sink `{self._spec.name}`: writing to table {self._table}"), self._open.transaction():
+                if patience is not None:
+                    self._open.execute(sql.SQL("SET LOCAL lock_timeout = {}").format(patience))
                 yield self._open
         except BaseException:
             self._target = known
