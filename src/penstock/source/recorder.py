@@ -1,7 +1,8 @@
 """Lines from a TCP server, landed as files: what came over a socket once can then be read as often as needed.
 
-At most 200 ms or 1 MB of lines wait in memory; a file is there as a whole or not at all. What had not been landed when the
-process died, or was frozen until another took over, is lost: the server cannot be asked again. Files are numbered on after a restart.
+At most 200 ms or 1 MB of lines wait in memory; a file is there as a whole or not at all. While the disk is full nothing
+more is read. What had not been landed when the process died, or was frozen until another took over, is lost: the server cannot be
+asked again. Files are numbered on after a restart.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ class Recorder:
             return
         # Line ends are made alike here, on bytes: Spark's text functions would mend bytes that are not UTF-8.
         content = (lines if lines.endswith(b"\n") else lines + b"\n").replace(b"\r\n", b"\n")
-        while not land(self._folder / f"{self._next:012d}.txt", content, synced=True):
+        while not self._lands(content):
             if self._has_landed:
                 _LOG.warning("another driver has taken over the recording of %s:%d: this one ends", *self.address)
                 self._stopping.set()
@@ -116,6 +117,20 @@ class Recorder:
             self._next = self._free()  # the driver that went before woke up once more: it will find this file, and end
         self._has_landed = True
         self._next += 1
+
+    def _lands(self, content: bytes) -> bool:
+        """Tries until the disk takes it; False where the next file is there already. Who is being stopped tries once."""
+        wait = _WAIT_SECONDS_MIN
+        while True:
+            try:
+                return land(self._folder / f"{self._next:012d}.txt", content, synced=True)
+            except OSError as error:
+                if self._stopping.is_set():
+                    _LOG.warning("cannot record %s:%d: %s; %d lines are lost", *self.address, error, content.count(b"\n"))
+                    return True
+                _LOG.warning("cannot record %s:%d: %s; next try in %.1f s", *self.address, error, wait)
+            self._stopping.wait(wait)
+            wait = min(wait * 2, _WAIT_SECONDS_MAX)
 
     def _free(self) -> int:
         """The number after the last file."""

@@ -6,6 +6,7 @@ views see the same rows, a restart goes on where the last run ended, and history
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from dataclasses import dataclass
@@ -13,7 +14,9 @@ from pathlib import Path
 
 from penstock.source.landing import land
 
+_LOG = logging.getLogger("penstock.source")
 _STEP_S = 0.25
+_WAIT_S_MAX = 5.0
 _CHUNK_ROWS = 100_000
 _ENDLESS_RATE = 1_000_000.0  # an endless stream without a rate: more than one machine can take in
 
@@ -58,12 +61,17 @@ class Supplier:
 
     def _run(self) -> None:
         rate = self.supply.per_second
-        if rate is None:
-            self.finish(0)
-            return
-        began, first = time.monotonic(), self._next_row
-        while not self._stopping.wait(_STEP_S):
-            self._land(first + int((time.monotonic() - began) * rate) - self._next_row)
+        began, first, wait = time.monotonic(), self._next_row, 0.0 if rate is None else _STEP_S
+        while not self._stopping.wait(wait):
+            try:
+                if rate is None:
+                    self.finish(0)
+                    return
+                self._land(first + int((time.monotonic() - began) * rate) - self._next_row)
+                wait = _STEP_S
+            except OSError as error:  # a full disk: what is due is landed when there is room
+                wait = min(2 * max(wait, _STEP_S), _WAIT_S_MAX)
+                _LOG.warning("cannot record the rows of %s: %s; next try in %.1f s", self._folder.name, error, wait)
 
     def _land(self, rows: int) -> None:
         """Land the next `rows` row numbers, as many files as keep all cores busy."""

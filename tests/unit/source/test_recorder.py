@@ -7,6 +7,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
+from penstock.source import recorder as recording
+from penstock.source.landing import land
 from penstock.source.recorder import Recorder
 
 
@@ -111,3 +115,40 @@ def test_a_successor_records_on_although_the_driver_before_it_woke_up_once_more(
             connection.sendall(b"2\n")
             assert wait_for(tmp_path, 3) == [b"of the one before", b"1", b"2"]
         successor.stop()
+
+
+def test_no_line_is_lost_while_the_disk_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """And the sender's connection stays, so that no line is torn."""
+    tries: list[Path] = []
+
+    def full_twice(file: Path, content: bytes, *, synced: bool) -> bool:
+        tries.append(file)
+        if len(tries) < 3:
+            raise OSError(28, "No space left on device")
+        return land(file, content, synced=synced)
+
+    monkeypatch.setattr(recording, "land", full_twice)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        recorder = Recorder("127.0.0.1", listening.getsockname()[1], tmp_path)
+        recorder.start()
+        connection, _ = listening.accept()
+        with connection:
+            connection.sendall(b"one\ntw")
+            assert wait_for(tmp_path, 1) == [b"one"]
+            connection.sendall(b"o\n")
+            assert wait_for(tmp_path, 2) == [b"one", b"two"]
+            recorder.stop()
+    assert [record.message.split(":")[0] for record in caplog.records if "No space left" in record.message] == ["cannot record 127.0.0.1"] * 2
+
+
+def test_what_a_full_disk_does_not_take_at_the_end_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    def full(file: Path, content: bytes, *, synced: bool) -> bool:
+        recorder._stopping.set()
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(recording, "land", full)
+    with server(b"1\n2\n") as port:
+        recorder = Recorder("127.0.0.1", port, tmp_path)
+        recorder.start()
+        recorder._thread.join(10)
+    assert [record.message.split("; ")[-1] for record in caplog.records if record.levelname == "WARNING"] == ["2 lines are lost"]

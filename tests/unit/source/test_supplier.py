@@ -5,6 +5,10 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import pytest
+
+from penstock.source import supplier
+from penstock.source.landing import land
 from penstock.source.supplier import Supplier, Supply, files_for, landed
 
 
@@ -45,6 +49,29 @@ def test_the_end_of_a_bounded_supply_is_never_passed(tmp_path: Path) -> None:
     supplier.finish(5)
     supplier.finish(5)
     assert landed(tmp_path) == (1, 10)
+
+
+@pytest.mark.parametrize("rate", [None, 1000.0])
+def test_a_supplier_goes_on_when_the_full_disk_has_room_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, rate: float | None
+) -> None:
+    tries: list[Path] = []
+
+    def full_twice(file: Path, content: bytes) -> bool:
+        tries.append(file)
+        if len(tries) < 3:
+            raise OSError(28, "No space left on device")
+        return land(file, content)
+
+    monkeypatch.setattr(supplier, "land", full_twice)
+    monkeypatch.setattr(supplier, "_STEP_S", 0.02)
+    supplying = Supplier(Supply(50, rate), tmp_path)
+    supplying.start()
+    until(lambda: landed(tmp_path)[1] == 50)
+    supplying.stop()
+    found = ranges(tmp_path)
+    assert (found[0][0], [first for first, _ in found[1:]]) == (0, [end for _, end in found[:-1]])
+    assert [record.levelname for record in caplog.records if "No space left" in record.message] == ["WARNING"] * 2
 
 
 def test_a_driver_that_wakes_up_lands_behind_its_successor_and_replaces_nothing(tmp_path: Path) -> None:
