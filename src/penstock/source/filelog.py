@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -12,6 +13,7 @@ from penstock.errors import StateError
 
 _VERSION = "v1"
 _COMPACT = ".compact"
+_ENTRY = re.compile(r'"batchId":\s*(\d+)')  # in a file's name the quotes would be escaped
 
 
 class Logged(NamedTuple):
@@ -30,7 +32,7 @@ def files_between(log: Path, start: int | None, end: int | None) -> list[str]:
     first = -1 if start is None else start
     wanted = [] if end is None else [_written(log, entry) for entry in range(first + 1, end + 1)]
     some = [path for path in wanted if path is not None]
-    found = _once(_entries(some)) if some and len(some) == len(wanted) else logged_files(log)
+    found = _once(_entries(some, range(first + 1, (end or 0) + 1))) if some and len(some) == len(wanted) else logged_files(log)
     return [file.path for file in found if first < file.entry and (end is None or file.entry <= end)]
 
 
@@ -57,11 +59,15 @@ def _once(files: Iterator[Logged]) -> list[Logged]:
     return sorted((Logged(path, entry) for path, entry in found.items()), key=lambda file: file.entry)
 
 
-def _entries(files: Sequence[Path]) -> Iterator[Logged]:
+def _entries(files: Sequence[Path], wanted: Container[int] | None = None) -> Iterator[Logged]:
+    """What the log's files hold of the wanted entries, or of all; a compacted one may hold a hundred thousand others, which are not decoded."""
     for path in files:
         lines = path.read_text(encoding="utf-8").split("\n")  # a name may hold the line ends of Unicode as they are
         if not lines or lines[0] != _VERSION:
             raise StateError(f"{path} is not a log of files read: it begins with {lines[:1]}", hint="the checkpoint is damaged or of another Spark")
         for line in filter(None, lines[1:]):
+            told = _ENTRY.search(line) if wanted is not None else None
+            if wanted is not None and told is not None and int(told[1]) not in wanted:
+                continue
             read = json.loads(line)
             yield Logged(unquote(str(read["path"])), int(read["batchId"]))

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
 from penstock.errors import StateError
+from penstock.source import filelog
 from penstock.source.filelog import entry_of, files_between
 
 
@@ -28,6 +30,22 @@ def test_a_compacted_entry_repeats_what_went_before(tmp_path: Path) -> None:
     (tmp_path / "10").write_text(entry(("k", 10)))
     assert files_between(tmp_path, 7, None) == ["file:///in/i", "file:///in/j", "file:///in/k"]
     assert len(files_between(tmp_path, None, 4)) == 5
+
+
+def test_of_a_compacted_entry_only_the_files_asked_for_are_decoded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every tenth epoch has one, with the names of all files ever read."""
+    decoded: list[str] = []
+
+    def counted(name: str) -> str:
+        decoded.append(name)
+        return unquote(name)
+
+    monkeypatch.setattr(filelog, "unquote", counted)
+    (tmp_path / "8").write_text(entry(('a "batchId": 9', 8)))
+    (tmp_path / "9.compact").write_text(entry(*((name, number % 10) for number, name in enumerate("abcdefghijklmnopqrst"))))
+    assert files_between(tmp_path, 8, 9) == ["file:///in/j", "file:///in/t"]
+    assert len(decoded) == 2
+    assert files_between(tmp_path, 7, 8) == ['file:///in/a "batchId": 9']
 
 
 def test_a_damaged_log_is_named(tmp_path: Path) -> None:
