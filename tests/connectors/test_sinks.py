@@ -17,7 +17,7 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from penstock.change import Change, Epoch
-from penstock.errors import AppFault, FencedError, OptionFault, SinkError
+from penstock.errors import AppFault, FencedError, OptionFault, RefusalError, SinkError
 from penstock.sink.delivery import SinkWriter, open_sink
 from penstock.sink.postgres_server import PostgresServer
 from penstock.spark.broker import Broker
@@ -208,6 +208,27 @@ def test_postgres_begins_anew_in_a_table_it_made(opened: Opener, db: Database) -
     assert db.run("SELECT k FROM t") == [("old",)]
     again.deliver(epoch(0, [bag("+", "new", 1)], "two"))
     assert db.run("SELECT k FROM t") == [("new",)]
+
+
+def test_postgres_knows_its_table_in_another_spelling(opened: Opener, db: Database) -> None:
+    """To its ledger that is another place: everything would be delivered to the same table once more."""
+    opened(append_only=True, **db.options).deliver(epoch(0, [bag("+", "a", 1)]))
+    with pytest.raises(RefusalError, match=r"table public\.t is the table t, to which it has delivered epochs up to 0"):
+        opened(append_only=True, **{**db.options, "table": "public.t"}).position("one")
+    again = opened(append_only=True, **db.options)
+    assert again.position("one") == 0
+    again.deliver(epoch(1, [bag("+", "b", 2)]))
+    assert db.run("SELECT k FROM t ORDER BY k") == [("a",), ("b",)]
+
+
+def test_postgres_never_empties_a_table_that_another_sink_spells_otherwise(opened: Opener, db: Database, tmp_path: Path) -> None:
+    opened(append_only=True, **db.options).deliver(epoch(0, [bag("+", "a", 1)]))
+    options = {name: str(value) for name, value in {**db.options, "table": "public.t"}.items()}
+    other = open_sink("other", "v", options, SMALL, None, append_only=True, complete=False, folder=tmp_path)
+    other.deliver(epoch(0, [bag("+", "b", 2)]))
+    other.close()
+    with pytest.raises(RefusalError, match="other sinks write to it too"):
+        opened(append_only=True, **db.options).position("two")
 
 
 def test_postgres_never_empties_a_table_of_the_users_own(opened: Opener, db: Database) -> None:

@@ -19,7 +19,7 @@ from penstock.errors import FencedError, RefusalError, SinkError
 from penstock.points import reach
 from penstock.sink.options import EXACTLY_ONCE, delivery_of
 from penstock.sink.postgres_server import Connection, PostgresServer, identifier
-from penstock.sink.postgres_table import Target, find_target
+from penstock.sink.postgres_table import Target, find_target, known_by
 from penstock.sink.spec import SinkSpec
 
 _LEDGER = (
@@ -80,6 +80,8 @@ class PostgresSink:
             ).fetchone()
             assert taken is not None
             before, self._fence, epoch, made = taken
+            if epoch < 0 and not target.made:
+                self._check_spelling(connection)
             if before != incarnation and epoch >= 0:
                 self._check_may_clear(connection, bool(made))
                 return -1
@@ -169,16 +171,28 @@ class PostgresSink:
         return str(found[0]), int(found[1])
 
     def _check_may_clear(self, connection: Connection, made: bool) -> None:
-        shared = connection.execute(
-            sql.SQL("SELECT count(*) FROM {} WHERE target = %s AND sink <> %s").format(self._ledger), (self._table, self._spec.name)
-        ).fetchone()
-        if made and shared == (0,):
+        if made and all(sink == self._spec.name for sink, _, _ in self._writers(connection)):
             return
         raise RefusalError(
             f"sink `{self._spec.name}`: view `{self._spec.view}` begins anew, but table {self._table} holds what an earlier run delivered,"
             f" and {'other sinks write to it too' if made else 'Penstock did not make that table, so it does not empty it'}",
             hint=f"name another table, or empty it and DELETE FROM penstock_sinks WHERE sink = '{self._spec.name}'",
         )
+
+    def _check_spelling(self, connection: Connection) -> None:
+        """The ledger knows a table as it is spelled: `t` and `public.t` are two places to it, and all would be delivered to the one once more."""
+        for sink, spelled, epoch in self._writers(connection):
+            if sink == self._spec.name and spelled != self._table and epoch >= 0:
+                raise RefusalError(
+                    f"sink `{sink}`: table {self._table} is the table {spelled}, to which it has delivered epochs up to {epoch}",
+                    hint=f"write table = '{spelled}' as before: it then goes on where it was; or name another table",
+                )
+
+    def _writers(self, connection: Connection) -> list[tuple[str, str, int]]:
+        """Name, spelling of the table, and last epoch of every sink that writes to this table."""
+        own = known_by(connection, identifier(self._table))
+        rows = connection.execute(sql.SQL("SELECT sink, target, epoch FROM {}").format(self._ledger)).fetchall()
+        return [(sink, spelled, epoch) for sink, spelled, epoch in rows if known_by(connection, identifier(spelled)) == own]
 
     def _prepared(self, connection: Connection) -> Target:
         if self._target is None:

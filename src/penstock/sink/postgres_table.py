@@ -132,11 +132,11 @@ class Target:
 def find_target(connection: Connection, spec: SinkSpec, ledgered: bool) -> Target:
     """The sink's table, made if absent. SinkError when a table of that name cannot take the view's rows."""
     name = identifier(spec.options["table"])
-    relation = _relation(connection, name)
+    relation = known_by(connection, name)
     made = relation is None
     if relation is None:
         _create(connection, spec, name)
-        relation = _relation(connection, name)
+        relation = known_by(connection, name)
     assert relation is not None
     fields = _fields(connection, spec, relation)
     wanted = {column.lower() for column in spec.key or ()}
@@ -148,7 +148,8 @@ def find_target(connection: Connection, spec: SinkSpec, ledgered: bool) -> Targe
     return Target(name, fields, key, made)
 
 
-def _relation(connection: Connection, name: sql.Identifier) -> int | None:
+def known_by(connection: Connection, name: sql.Identifier) -> int | None:
+    """What the server knows a table by, however its name is spelled; None where there is none."""
     found = connection.execute("SELECT to_regclass(%s)::oid", (name.as_string(connection),)).fetchone()
     return found[0] if found else None
 
