@@ -9,6 +9,7 @@ from penstock.plan import reread, scalar
 from penstock.plan.declare import Declaration, Declared, Emit, Stream, Table, View
 from penstock.plan.findings import ERROR, WARNING, Finding, Spot, placed
 from penstock.plan.inline import inlined
+from penstock.plan.names import Names, schemas
 from penstock.plan.nodes import Aggregate, Alias, Distinct, Filter, Join, Node, Opaque, Union, names_read, walk
 from penstock.plan.shape import Shapes, window_of
 from penstock.plan.terms import bounds_time, grouping_expressions
@@ -67,8 +68,9 @@ class _Seen:
                 hint = f"declare it on `{stream.name}`: WATERMARK FOR {time} AS {time} - INTERVAL 10 SECONDS"
                 return f"a window over `{stream.name}` never closes: the stream has {lacks}", hint
         followed = self.shapes.stateless(node.input) or self.shapes.stream_join(node.input)
-        renamed = any(isinstance(part, Alias) and part.columns for part in walk(node.input))
-        if not streams or not followed or renamed or closes(node, self.streams):
+        names = Names(schemas(self.entries))
+        renamed = any(isinstance(part, Alias) and part.columns and names.output(part.input).open for part in walk(node.input))
+        if not streams or not followed or renamed or closes(node, self.entries):
             return None
         times = ", ".join(f"`{stream.event_time}` of `{stream.name}`" for stream in streams)
         hint = f"group by window({streams[0].event_time}, ...), or declare the stream's WATERMARK FOR the column that you group by"

@@ -24,6 +24,7 @@ from penstock.plan.nodes import Aggregate, Alias, Distinct, Filter, Item, Join, 
 from penstock.plan.rewrite import RULES_OF_CHANGES, from_around, rewrite
 from penstock.plan.shape import Shapes, window_of
 from penstock.plan.sorting import SortKeys
+from penstock.plan.times import closes
 from penstock.plan.watermarks import scoped
 
 
@@ -91,7 +92,8 @@ class _Cutter:
         if found.strategy is Strategy.INCREMENTAL and found.keys is None and found.visible_key != ALL_COLUMNS:
             found = replace(found, keys=found.visible_key)  # a window that is given out once is still known by its key
         streams = tuple(name for name in names_read(found.lower) if isinstance(self._declared.get(name), Stream))
-        return replace(found, streams=streams, watermarked=found.strategy is not Strategy.RECOMPUTE and self._needs_watermark(found.lower))
+        watermarked = found.strategy is not Strategy.RECOMPUTE and self._needs_watermark(found.lower, view.emit is Emit.ON_CLOSE)
+        return replace(found, streams=streams, watermarked=watermarked)
 
     def _base_of(self, view: View) -> str | None:
         """The single view that this one can follow: all it reads apart from tables, kept in the store, and not a mere pass-through."""
@@ -217,10 +219,10 @@ class _Cutter:
             inner = [node.left]
         return [found for child in inner for found in self._lowers(child, on_close, within_expressions)]
 
-    def _needs_watermark(self, lower: Node) -> bool:
+    def _needs_watermark(self, lower: Node, on_close: bool) -> bool:
         """Only what closes windows or bounds a join by time; elsewhere a watermark would only drop rows."""
         for part in walk(lower):
-            if isinstance(part, Aggregate) and window_of(part) is not None and self._shapes.reads_stream(part.input):
+            if isinstance(part, Aggregate) and (on_close or closes(part, self._declared)) and self._shapes.reads_stream(part.input):
                 return True
             if self._shapes.stream_join(part) and self._bounded_by_time(part):
                 return True

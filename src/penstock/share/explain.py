@@ -116,11 +116,12 @@ def _state(member: Member, declared: Declared) -> str:
         return "none: read again from the source" if cut.streams else "none"
     if cut.strategy is Strategy.ON_VIEW:
         return f"the rows of {cut.base}, in the results store"
-    seen = {name: entry for name, entry in scoped(member.view, declared.declarations).items() if isinstance(entry, Stream)}
+    entries = scoped(member.view, declared.declarations)
+    seen = {name: entry for name, entry in entries.items() if isinstance(entry, Stream)}
     shapes = Shapes(lambda name: name in seen)
     windowed = [part for part in walk(cut.lower) if isinstance(part, Aggregate) and window_of(part) is not None and shapes.reads_stream(part)]
     streams = [seen[name] for name in cut.streams]
-    if windowed and cut.watermarked and all(stream.lateness for stream in streams) and all(closes(part, seen) for part in windowed):
+    if windowed and cut.watermarked and all(stream.lateness for stream in streams) and all(closes(part, entries) for part in windowed):
         size = next(window.size or "the session's gap" for window in map(window_of, windowed) if window is not None)
         return f"bounded: open windows of {size} plus lateness of {', '.join(str(stream.lateness) for stream in streams)}"
     if windowed:

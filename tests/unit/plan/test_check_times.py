@@ -43,6 +43,11 @@ NEVER = [
     ("(SELECT s.at FROM (SELECT at, struct(created AS at) AS s FROM pay))", "at", "the event time is `at` of `pay`"),
     ("(SELECT s.* FROM (SELECT at, struct(created AS at) AS s FROM pay))", "at", "the event time is `at` of `pay`"),
     ("pay JOIN (SELECT card, opened AS at FROM cards) c USING (card)", "c.at", "the event time is `at` of `pay`"),
+    ("pay AS p(a, at, c)", "at", "the event time is `at` of `pay`"),
+    ("(SELECT at FROM pay UNION ALL SELECT created FROM pay)", "at", "the event time is `at` of `pay`"),
+    ("(SELECT created AS at FROM pay UNION ALL SELECT at FROM pay)", "at", "the event time is `at` of `pay`"),
+    ("(SELECT at, created FROM pay UNION ALL SELECT created, at FROM pay)", "at", "the event time is `at` of `pay`"),
+    ("(SELECT at FROM pay UNION ALL SELECT created FROM pay) AS u(t)", "t", "the event time is `at` of `pay`"),
 ]
 
 
@@ -64,6 +69,8 @@ CLOSES = [
     ("paid", "moment"),
     ("(SELECT card, at AS t FROM pay)", "t"),
     ("pay AS p(a, b, c)", "c"),
+    ("(SELECT card, at FROM pay UNION ALL SELECT card, moment FROM paid)", "at"),
+    ("(SELECT * FROM pay UNION ALL SELECT card, created AS at, at AS created FROM pay) AS u(a, b, c)", "c"),
     ("pay JOIN cards USING (card)", "at"),
     ("pay p JOIN cards c ON p.card = c.card", "P.at"),
     ("(SELECT p.* FROM pay p JOIN cards c ON p.card = c.card WHERE c.opened IS NOT NULL) q", "q.at"),
