@@ -10,9 +10,10 @@ from penstock.plan.declare import Declaration, Declared, Emit, Stream, Table, Vi
 from penstock.plan.findings import ERROR, WARNING, Finding, Spot, placed
 from penstock.plan.inline import inlined
 from penstock.plan.names import Names, schemas
-from penstock.plan.nodes import Aggregate, Alias, Distinct, Filter, Join, Node, Opaque, Union, names_read, walk
+from penstock.plan.nodes import Aggregate, Alias, Distinct, Join, Node, Opaque, Union, names_read, walk
+from penstock.plan.reach import bounded_both_ways
 from penstock.plan.shape import Shapes, window_of
-from penstock.plan.terms import bounds_time, grouping_expressions
+from penstock.plan.terms import grouping_expressions
 from penstock.plan.times import closes
 from penstock.plan.watermarks import scoped
 
@@ -123,13 +124,11 @@ def _join(seen: _Seen, node: Join) -> Iterator[Finding]:
     left, right = seen.read(below.left), seen.read(below.right)
     if not left or not right or any(isinstance(part, Aggregate | Opaque) for part in walk(below)):
         return
-    times = [stream.event_time for stream in (*left, *right)]
-    conditions = [node.on or "", *(part.condition for part in walk(seen.view.query) if isinstance(part, Filter))]
-    if all(times) and any(bounds_time(text, {str(time).lower() for time in times}) for text in conditions):
+    if bounded_both_ways(seen.through(seen.view.query), seen.entries, below):
         return
     names = f"`{left[0].name}` and `{right[0].name}`"
-    hint = "declare the event time of both, and bound it: ... AND b.at BETWEEN a.at AND a.at + INTERVAL 1 HOUR"
-    yield seen.found(node, f"JOIN of the streams {names} without a bound on time: {_FOREVER}", hint)
+    hint = "declare the event time of both, and bound it both ways: ... AND b.at BETWEEN a.at AND a.at + INTERVAL 1 HOUR"
+    yield seen.found(node, f"JOIN of the streams {names} without a bound on time both ways: {_FOREVER}", hint)
 
 
 def _distinct(seen: _Seen, node: Distinct) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ least of theirs, and above a join that is bounded by time less the bound. A stre
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from penstock.errors import TypeFault
 from penstock.eventtime import MICROS_PER_MS, delay, interval
@@ -52,21 +52,32 @@ def held_back_ms(node: Node, streams: Mapping[str, Stream]) -> int:
     times = {stream.event_time.lower() for stream in streams.values() if stream.event_time}
     conditions = [part.on for part in walk(node) if isinstance(part, Join) and part.on]
     conditions += [part.condition for part in walk(node) if isinstance(part, Filter)]
-    bounds = [text for condition in conditions for text in _conjuncts(condition) if terms.bounds_time(text, times)]
-    return max([0, *(span for text in bounds for span in _spans_ms(text))])
+    timely = [text for condition in conditions for text in conjuncts(condition) if terms.bounds_time(text, times)]
+    return max([0, *(bound.span_ms for text in timely for bound in bounds(text))])
 
 
-def _conjuncts(condition: str) -> list[str]:
+def conjuncts(condition: str) -> list[str]:
     """As `terms.conjuncts`, also of those that stand in brackets."""
     found = terms.conjuncts(terms.unwrapped(condition))
-    return found if len(found) == 1 else [part for text in found for part in _conjuncts(text)]
+    return found if len(found) == 1 else [part for text in found for part in conjuncts(text)]
 
 
-def _spans_ms(bound: str) -> list[int]:
-    """How old its rows may be by each comparison: `a + x <= b + y` gives out a `b` that is y - x behind the watermark."""
-    found = tokens(bound)
+@dataclass(frozen=True)
+class Bound:
+    """One comparison of sums, as texts: `a + x <= b + y` gives out a `b` that is `span_ms`, y - x, behind the watermark."""
+
+    lesser: str
+    greater: str
+    span_ms: int
+
+
+def bounds(text: str) -> list[Bound]:
+    """What a condition compares, BETWEEN being two comparisons; none where a side is more than a sum of columns and constant intervals."""
+    found = tokens(text)
     marks = [at for at, token in enumerate(found) if token.text in ("<", "<=", ">", ">=") or token.is_word("between", "and")]
-    sides = [_constant(found[start + 1 : end]) for start, end in zip([-1, *marks], [*marks, len(found)], strict=True)]
+    sides = [found[start + 1 : end] for start, end in zip([-1, *marks], [*marks, len(found)], strict=True)]
+    if not all(sides):
+        return []
     match [found[at].text.lower() for at in marks]:
         case ["<" | "<=" as mark]:
             pairs = [(sides[0], sides[1])]
@@ -77,7 +88,12 @@ def _spans_ms(bound: str) -> list[int]:
         case _:
             return []
     exact = mark not in ("<", ">")
-    return [(greater - lesser) // MICROS_PER_MS + exact for lesser, greater in pairs if lesser is not None and greater is not None]
+    sums = [(lesser, greater, _constant(lesser), _constant(greater)) for lesser, greater in pairs]
+    return [
+        Bound(text[lesser[0].start : lesser[-1].end], text[greater[0].start : greater[-1].end], (high - low) // MICROS_PER_MS + exact)
+        for lesser, greater, low, high in sums
+        if low is not None and high is not None
+    ]
 
 
 def _constant(found: tuple[Token, ...]) -> int | None:
@@ -109,6 +125,8 @@ def _constant(found: tuple[Token, ...]) -> int | None:
 def _is_column(found: tuple[Token, ...], at: int) -> bool:
     """Whether this may be part of a column's name, as it is or as a timestamp: Spark looks through a cast, and into no function."""
     token = found[at]
+    if at and found[at - 1].is_word("as"):
+        return token.is_word("timestamp")
     return token.is_name and not token.is_word("or", "not", "case") and (token.is_word("cast") or not is_call(found, at))
 
 

@@ -21,6 +21,7 @@ from penstock.plan.inline import inlined, meaning
 from penstock.plan.keys import ALL_COLUMNS, group_names, hidden_keys, result_key
 from penstock.plan.names import Names, schemas
 from penstock.plan.nodes import Aggregate, Alias, Distinct, Filter, Item, Join, Node, Opaque, Order, Project, Scan, children, names_read, walk
+from penstock.plan.reach import bounded_both_ways
 from penstock.plan.rewrite import RULES_OF_CHANGES, from_around, rewrite
 from penstock.plan.shape import Shapes, window_of
 from penstock.plan.sorting import SortKeys
@@ -77,6 +78,7 @@ class _Cutter:
             lambda name: isinstance(declared.get(name), Stream),
             lambda node: bool(from_around(node, self._names)),
             lambda plan, join: gathers(plan, self._names, join),
+            lambda join: bounded_both_ways(join, declared),
         )
 
     def decide(self, view: View) -> Cut:
@@ -224,12 +226,6 @@ class _Cutter:
         for part in walk(lower):
             if isinstance(part, Aggregate) and (on_close or closes(part, self._declared)) and self._shapes.reads_stream(part.input):
                 return True
-            if self._shapes.stream_join(part) and self._bounded_by_time(part):
+            if self._shapes.stream_join(part) and self._shapes.is_bounded(part):
                 return True
         return False
-
-    def _bounded_by_time(self, join: Node) -> bool:
-        times = {entry.event_time.lower() for entry in self._declared.values() if isinstance(entry, Stream) and entry.event_time}
-        conditions = [part.on for part in walk(join) if isinstance(part, Join) and part.on]
-        conditions += [part.condition for part in walk(join) if isinstance(part, Filter)]
-        return any(terms.bounds_time(text, times) for condition in conditions for text in terms.conjuncts(condition))

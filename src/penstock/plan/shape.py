@@ -25,6 +25,8 @@ class Shapes:
     is_correlated: Callable[[Aggregate], bool] = lambda node: False
     gathers: Callable[[Node, str | None], bool] = lambda plan, join: False
     """Whether Spark gathers the rows around a subquery, or around the lateral side of a join of that kind, before it answers."""
+    is_bounded: Callable[[Node], bool] = lambda join: False
+    """Whether a join of streams is bounded by time both ways, so that the watermark tells above it which rows can still come."""
 
     def reads_stream(self, node: Node) -> bool:
         return any(self.is_stream(name) for name in names_read(node))
@@ -107,7 +109,7 @@ class Shapes:
         return self.stateless(node.input) or (window is None and self.stream_join(node.input))
 
     def _close_input(self, node: Node) -> bool:
-        return self.stateless(node) or self.stream_join(node)
+        return self.stateless(node) or (self.stream_join(node) and self.is_bounded(node))
 
 
 def window_of(node: Aggregate) -> scalar.WindowCall | None:

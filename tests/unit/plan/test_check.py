@@ -231,6 +231,7 @@ def test_a_right_app_of_many_views_gives_no_error_and_takes_no_time() -> None:
 UNBOUNDED = [
     ("SELECT id,\n count(*) AS n FROM payments GROUP BY id", 20),
     ("SELECT ad, id FROM payments\nJOIN clicks ON id = ad", 21),
+    ("SELECT ad, id FROM payments\nJOIN clicks ON id = ad AND clicked >= at", 21),
     ("SELECT DISTINCT card FROM payments", 20),
     ("SELECT DISTINCT card, at FROM payments", 20),
     ("SELECT id FROM payments\nUNION SELECT ad FROM clicks", 21),
@@ -255,6 +256,7 @@ BOUNDED = [
     "SELECT country, count(*) AS n FROM payments JOIN cards USING (card) GROUP BY country",
     "SELECT card, count(*) AS n FROM cards GROUP BY card",
     "SELECT id, ad FROM payments JOIN clicks ON id = ad AND clicked BETWEEN at AND at + INTERVAL 1 HOUR",
+    "SELECT id, ad FROM payments JOIN clicks ON id = ad JOIN cards USING (card) WHERE clicked BETWEEN at AND at + INTERVAL 1 HOUR",
 ]
 
 

@@ -290,6 +290,56 @@ def test_a_time_bound_compares_two_event_times() -> None:
     assert not decide(f"SELECT a.id {JOINED} WHERE a.at >= timestamp'2024-01-01'").watermarked
 
 
+BOTH_WAYS = [
+    "b.at BETWEEN a.at AND a.at + INTERVAL 1 HOUR",
+    "b.at >= a.at - INTERVAL 5 MINUTES AND (b.at < a.at + INTERVAL 1 HOUR)",
+    "b.at > a.at AND b.at - INTERVAL 1 HOUR < CAST(a.at AS TIMESTAMP)",
+]
+ONE_WAY_OR_NONE = [
+    "b.at >= a.at",
+    "a.at <= b.at AND a.at + INTERVAL 1 MINUTE <= b.at",
+    "b.at >= a.at AND unix_timestamp(b.at) - unix_timestamp(a.at) < 60",
+    "abs(unix_timestamp(b.at) - unix_timestamp(a.at)) < 60",
+    "b.at >= a.at AND CAST(b.at AS DATE) <= a.at + INTERVAL 1 DAY",
+    "b.at BETWEEN a.at AND a.at + INTERVAL 1 MONTH",
+    "b.at NOT BETWEEN a.at AND a.at + INTERVAL 1 HOUR",
+    "a.amount BETWEEN 1 AND 2",
+]
+ON_ID = "FROM pay a JOIN refunds b ON a.id = b.id"
+HOURLY = "SELECT window, count(*) AS n {} GROUP BY window(a.at, '1 hour')"
+
+
+@pytest.mark.parametrize("bound", BOTH_WAYS)
+def test_a_join_that_is_bounded_both_ways_has_a_watermark(bound: str) -> None:
+    assert decide(f"SELECT a.id {ON_ID} AND {bound}").watermarked
+    assert decide(f"SELECT a.id {ON_ID} WHERE {bound}").watermarked
+    closing = decide(HOURLY.format(f"{ON_ID} AND {bound}"), Emit.ON_CLOSE)
+    assert (closing.strategy, closing.watermarked) == (Strategy.INCREMENTAL, True)
+
+
+@pytest.mark.parametrize("bound", ONE_WAY_OR_NONE)
+def test_a_join_without_a_bound_both_ways_has_no_watermark_and_closes_no_window(bound: str) -> None:
+    by_time = decide(f"SELECT a.id, a.at, count(*) AS n {ON_ID} AND {bound} GROUP BY a.id, a.at")
+    assert (by_time.strategy, by_time.watermarked) == (Strategy.INCREMENTAL, False)
+    assert decide(HOURLY.format(f"{ON_ID} AND {bound}"), Emit.ON_CLOSE).strategy is Strategy.RECOMPUTE
+
+
+def test_a_bound_is_followed_through_names_and_stands_between_the_two_sides() -> None:
+    times = "SELECT a.id, a.at AS paid, b.at AS back"
+    assert decide(f"SELECT id FROM ({times} {ON_ID}) WHERE back BETWEEN paid AND paid + INTERVAL 1 HOUR").watermarked
+    one_side = "(SELECT id, at, at AS again FROM pay)"
+    assert not decide(f"SELECT a.id FROM {one_side} a JOIN refunds b ON a.id = b.id AND a.again BETWEEN a.at AND a.at + INTERVAL 1 HOUR").watermarked
+    itself = "FROM pay a JOIN pay b ON a.id = b.id"
+    assert decide(f"SELECT a.id {itself} AND b.at BETWEEN a.at AND a.at + INTERVAL 1 HOUR").watermarked
+
+
+@pytest.mark.parametrize(("time", "lateness", "kind"), [(None, None, "timestamp"), ("at", None, "timestamp"), ("at", "1 second", "timestamp_ntz")])
+def test_a_time_without_a_watermark_bounds_nothing(time: str | None, lateness: str | None, kind: str) -> None:
+    other = Stream("refunds", Schema((Column("id", "string"), Column("at", kind))), {}, time, lateness)
+    query = view(f"SELECT a.id {ON_ID} AND b.at BETWEEN a.at AND a.at + INTERVAL 1 HOUR")
+    assert not cut(query, DECLARED | {"refunds": other}).watermarked
+
+
 def test_struct_stars_and_stars_without_some_columns_carry_the_keys() -> None:
     windowed = "SELECT window, card, count(*) AS n FROM pay GROUP BY window(at, '1 hour'), card"
     assert "__k1 AS `__k1`" in sql(decide(f"SELECT window.*, n FROM ({windowed})").lower)
