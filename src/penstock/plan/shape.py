@@ -104,7 +104,7 @@ class Shapes:
             sessions_alone = window is not None and window.kind == "session" and len(terms.grouping_expressions(node)) == 1
             plain = node.grouping is None or terms.is_group_by_all(node)
             return window is not None and plain and not sessions_alone and self._close_input(node.input)
-        if (window is not None and window.kind == "session") or (terms.asks_subquery(node.having) and self.is_correlated(node)):
+        if _groups_sessions(node) or (terms.asks_subquery(node.having) and self.is_correlated(node)):
             return False
         return self.stateless(node.input) or (window is None and self.stream_join(node.input))
 
@@ -113,8 +113,14 @@ class Shapes:
 
 
 def window_of(node: Aggregate) -> scalar.WindowCall | None:
-    """The time window that the aggregate groups by, if any."""
-    return next((found for found in map(scalar.window_call, terms.grouping_expressions(node)) if found is not None), None)
+    """The time window that the aggregate groups by, if any: a part of one, `window(at, '1 hour').start`, is closed by no watermark."""
+    whole = (group for group in map(terms.unwrapped, terms.grouping_expressions(node)) if scalar.output_name(group) in ("window", "session_window"))
+    return next((found for found in map(scalar.window_call, whole) if found is not None), None)
+
+
+def _groups_sessions(node: Aggregate) -> bool:
+    windows = map(scalar.window_call, terms.grouping_expressions(node))
+    return any(window is not None and window.kind == "session" for window in windows)
 
 
 def equates_columns(node: Join) -> bool:

@@ -85,6 +85,16 @@ def test_a_window_over_the_event_time_closes_by_whatever_name(source: str, time:
     assert findings(WINDOW.format(source, time) + emit) == []
 
 
+def test_a_part_of_a_window_never_closes() -> None:
+    query = "SELECT window(at, '1 hour').start AS h, count(*) AS n FROM pay GROUP BY h"
+    (error,) = findings(f"{query} EMIT ON WINDOW CLOSE")
+    assert (error.severity, error.message) == ("error", "`v` emits on window close, but groups by no window")
+    (warning,) = findings(query)
+    assert warning.message.endswith("its state is never dropped")
+    (told,) = explain(app(f"CREATE MATERIALIZED VIEW v AS {query};"), "v")
+    assert "never dropped" in told.state
+
+
 def test_explain_knows_the_watermark_of_a_view_of_its_own() -> None:
     query = WINDOW.format("STREAM raw WATERMARK seen DELAY OF INTERVAL 10 SECONDS", "seen")
     (told,) = explain(app(f"CREATE MATERIALIZED VIEW v AS {query};"), "v")

@@ -290,6 +290,15 @@ def test_a_time_bound_compares_two_event_times() -> None:
     assert not decide(f"SELECT a.id {JOINED} WHERE a.at >= timestamp'2024-01-01'").watermarked
 
 
+@pytest.mark.parametrize("part", [".start", ".end + INTERVAL 1 HOUR"])
+def test_a_part_of_a_window_is_a_group_like_any_other(part: str) -> None:
+    found = decide(f"SELECT window(at, '1 hour'){part} AS h, count(*) AS n FROM pay GROUP BY h")
+    assert (found.strategy, found.watermarked) == (Strategy.INCREMENTAL, False)
+    of_sessions = decide(f"SELECT session_window(at, '1 hour'){part} AS h, count(*) AS n FROM pay GROUP BY h")
+    assert of_sessions.strategy is Strategy.RECOMPUTE
+    assert decide("SELECT (window(at, '1 hour')) AS w, count(*) AS n FROM pay GROUP BY w", Emit.ON_CLOSE).strategy is Strategy.INCREMENTAL
+
+
 BOTH_WAYS = [
     "b.at BETWEEN a.at AND a.at + INTERVAL 1 HOUR",
     "b.at >= a.at - INTERVAL 5 MINUTES AND (b.at < a.at + INTERVAL 1 HOUR)",
