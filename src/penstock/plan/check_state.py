@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from penstock.errors import UserError
+from penstock.eventtime import delay
 from penstock.plan import reread, scalar
 from penstock.plan.declare import Declaration, Declared, Emit, Stream, Table, View
 from penstock.plan.findings import ERROR, WARNING, Finding, Spot, placed
@@ -13,8 +15,8 @@ from penstock.plan.names import Names, schemas
 from penstock.plan.nodes import Aggregate, Alias, Distinct, Join, Node, Opaque, Union, names_read, walk
 from penstock.plan.reach import bounded_both_ways
 from penstock.plan.shape import Shapes, window_of
-from penstock.plan.terms import grouping_expressions
-from penstock.plan.times import closes
+from penstock.plan.terms import grouping_expressions, is_group
+from penstock.plan.times import closes, times_grouped
 from penstock.plan.watermarks import scoped
 
 _FOREVER = "its state is never dropped"
@@ -28,6 +30,7 @@ def state_findings(view: View, declared: Declared) -> Iterator[Finding]:
     for node in walk(view.query):
         match node:
             case Aggregate():
+                yield from _several_windows(seen, node)
                 yield from _aggregate(seen, node)
             case Join():
                 yield from _join(seen, node)
@@ -111,11 +114,35 @@ def _aggregate(seen: _Seen, node: Aggregate) -> Iterator[Finding]:
         open_end = seen.stays_open(replace(node, input=below))
         if open_end is not None:
             yield seen.found(node, f"{open_end[0]}: {_FOREVER}", open_end[1])
+        elif times_grouped(replace(node, input=below), seen.entries) > 1:
+            hint = "group by the window alone, or accept one kept row per group"
+            yield seen.found(node, f"GROUP BY a window and an event time beside it keeps one row per group: {_FOREVER}", hint)
         return
     grown = [group for group in grouping_expressions(node) if not _bounded(group, below, seen.entries)]
     if grown:
         hint = "group by a window too, or accept one kept row per group"
         yield seen.found(node, f"GROUP BY {', '.join(grown)} keeps one row per group: {_FOREVER}", hint)
+
+
+def _several_windows(seen: _Seen, node: Aggregate) -> Iterator[Finding]:
+    """Spark groups by one window; the same one may be said twice."""
+    windows = [window for window in map(scalar.window_call, grouping_expressions(node)) if window is not None]
+    if any(_differ(windows[0], window) for window in windows[1:]):
+        hint = "group by one of them, and make the other from it in a view above: window(window, '1 day')"
+        yield seen.found(node, "GROUP BY takes one window, and here are two that differ", hint, ERROR)
+
+
+def _differ(one: scalar.WindowCall, other: scalar.WindowCall) -> bool:
+    if one.kind != other.kind or not is_group(one.time, other.time):
+        return True
+    return any(_micros(a) != _micros(b) for a, b in ((one.size, other.size), (one.slide, other.slide), (one.offset, other.offset)))
+
+
+def _micros(duration: str | None) -> int | str | None:
+    try:
+        return delay(duration or "0 seconds")
+    except UserError:
+        return duration
 
 
 def _join(seen: _Seen, node: Join) -> Iterator[Finding]:

@@ -25,7 +25,7 @@ from penstock.plan.reach import bounded_both_ways
 from penstock.plan.rewrite import RULES_OF_CHANGES, from_around, rewrite
 from penstock.plan.shape import Shapes, window_of
 from penstock.plan.sorting import SortKeys
-from penstock.plan.times import closes
+from penstock.plan.times import closes, times_grouped
 from penstock.plan.watermarks import scoped
 
 
@@ -78,6 +78,7 @@ class _Cutter:
             lambda name: isinstance(declared.get(name), Stream),
             lambda node: bool(from_around(node, self._names)),
             lambda plan, join: gathers(plan, self._names, join),
+            lambda node: times_grouped(node, declared) <= 1,
             lambda join: bounded_both_ways(join, declared),
         )
 
@@ -223,6 +224,8 @@ class _Cutter:
 
     def _needs_watermark(self, lower: Node, on_close: bool) -> bool:
         """Only what closes windows or bounds a join by time; elsewhere a watermark would only drop rows."""
+        if any(isinstance(part, Aggregate) and not self._shapes.has_one_time(part) for part in walk(lower)):
+            return False  # with a watermark Spark would refuse to run; without one it keeps all groups
         for part in walk(lower):
             if isinstance(part, Aggregate) and (on_close or closes(part, self._declared)) and self._shapes.reads_stream(part.input):
                 return True

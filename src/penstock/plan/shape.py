@@ -25,6 +25,8 @@ class Shapes:
     is_correlated: Callable[[Aggregate], bool] = lambda node: False
     gathers: Callable[[Node, str | None], bool] = lambda plan, join: False
     """Whether Spark gathers the rows around a subquery, or around the lateral side of a join of that kind, before it answers."""
+    has_one_time: Callable[[Aggregate], bool] = lambda node: True
+    """Whether no more than one of the groups is an event time or a window over one, as Spark wants it where there is a watermark."""
     is_bounded: Callable[[Node], bool] = lambda join: False
     """Whether a join of streams is bounded by time both ways, so that the watermark tells above it which rows can still come."""
 
@@ -103,7 +105,7 @@ class Shapes:
         if on_close:
             sessions_alone = window is not None and window.kind == "session" and len(terms.grouping_expressions(node)) == 1
             plain = node.grouping is None or terms.is_group_by_all(node)
-            return window is not None and plain and not sessions_alone and self._close_input(node.input)
+            return window is not None and plain and not sessions_alone and self.has_one_time(node) and self._close_input(node.input)
         if _groups_sessions(node) or (terms.asks_subquery(node.having) and self.is_correlated(node)):
             return False
         return self.stateless(node.input) or (window is None and self.stream_join(node.input))

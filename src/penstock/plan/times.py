@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from penstock.plan import terms
+from penstock.plan import scalar, terms
 from penstock.plan.declare import Declaration, Stream
 from penstock.plan.keys import relation
 from penstock.plan.names import Names, schemas
@@ -16,6 +16,18 @@ def closes(node: Aggregate, declared: Mapping[str, Declaration]) -> bool:
     """Whether the aggregate groups by a window over the event time itself; a time that is computed of it is another column."""
     window = window_of(node)
     return window is not None and names_event_time(node.input, window.time, declared)
+
+
+def times_grouped(node: Aggregate, declared: Mapping[str, Declaration]) -> int:
+    """How many groups are an event time or a window over one: of more than one Spark does not know which to hold the watermark against."""
+    groups = [terms.unwrapped(group) for group in terms.grouping_expressions(node)]
+    windows = [window for window in map(scalar.window_call, filter(_is_window, groups)) if window is not None]
+    times = [group for group in groups if not _is_window(group)] + [window.time for window in windows]
+    return sum(names_event_time(node.input, text, declared) for text in times)
+
+
+def _is_window(group: str) -> bool:
+    return scalar.output_name(group) in ("window", "session_window") and scalar.window_call(group) is not None
 
 
 def names_event_time(node: Node, text: str, declared: Mapping[str, Declaration]) -> bool:

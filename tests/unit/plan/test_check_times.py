@@ -95,6 +95,20 @@ def test_a_part_of_a_window_never_closes() -> None:
     assert "never dropped" in told.state
 
 
+def test_a_window_beside_its_own_time_is_kept_for_ever() -> None:
+    (warning,) = findings("SELECT window(at, '1 hour') AS w, at, count(*) AS n FROM pay GROUP BY 1, 2")
+    assert (warning.severity, warning.message.endswith("its state is never dropped")) == ("warning", True)
+
+
+@pytest.mark.parametrize("emit", ["", " EMIT ON WINDOW CLOSE"])
+def test_two_windows_that_differ_are_an_error(emit: str) -> None:
+    query = "SELECT window(at, '1 hour') AS w, {} AS d, count(*) AS n FROM pay GROUP BY 1, 2" + emit
+    for other in ("window(at, '1 day')", "window(created, '1 hour')", "window(at, '1 hour', '1 minute')", "session_window(at, '1 hour')"):
+        errors = [finding.message for finding in findings(query.format(other)) if finding.severity == "error"]
+        assert "GROUP BY takes one window, and here are two that differ" in errors
+    assert [finding for finding in findings(query.format("window(at, '60 minutes').start")) if finding.severity == "error"] == []
+
+
 def test_explain_knows_the_watermark_of_a_view_of_its_own() -> None:
     query = WINDOW.format("STREAM raw WATERMARK seen DELAY OF INTERVAL 10 SECONDS", "seen")
     (told,) = explain(app(f"CREATE MATERIALIZED VIEW v AS {query};"), "v")

@@ -299,6 +299,17 @@ def test_a_part_of_a_window_is_a_group_like_any_other(part: str) -> None:
     assert decide("SELECT (window(at, '1 hour')) AS w, count(*) AS n FROM pay GROUP BY w", Emit.ON_CLOSE).strategy is Strategy.INCREMENTAL
 
 
+@pytest.mark.parametrize("groups", ["window(at, '1 hour'), at", "at, again", "window(at, '1 hour'), window(again, '1 hour'), card"])
+def test_several_event_times_among_the_groups_have_no_watermark(groups: str) -> None:
+    query = f"SELECT count(*) AS n, {groups} FROM (SELECT *, at AS again FROM pay) GROUP BY {groups}"
+    found = decide(query)
+    assert (found.strategy, found.watermarked) == (Strategy.INCREMENTAL, False)
+    assert decide(query, Emit.ON_CLOSE).strategy is Strategy.RECOMPUTE
+    joined = "FROM pay a JOIN refunds b ON a.id = b.id AND b.at BETWEEN a.at AND a.at + INTERVAL 1 HOUR"
+    assert not decide(f"SELECT a.at AS paid, b.at AS back, count(*) AS n {joined} GROUP BY a.at, b.at").watermarked
+    assert decide(f"SELECT a.at AS paid, count(*) AS n {joined} GROUP BY a.at").watermarked
+
+
 BOTH_WAYS = [
     "b.at BETWEEN a.at AND a.at + INTERVAL 1 HOUR",
     "b.at >= a.at - INTERVAL 5 MINUTES AND (b.at < a.at + INTERVAL 1 HOUR)",
