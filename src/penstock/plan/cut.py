@@ -166,12 +166,14 @@ class _Cutter:
         lower = lowers[0]
         if lower not in self._lowers(rewritten, on_close, within_expressions=False):
             return Cut(Strategy.RECOMPUTE, "a subquery may ask for other rows each time", plan)
-        if on_close and any(isinstance(part, Aggregate) and part != lower and window_of(part) is not None for part in walk(rewritten)):
-            return Cut(Strategy.RECOMPUTE, "windows of windows close one after the other", plan)
+        if on_close and self._shapes.stream_join(lower) and not self._shapes.is_bounded(lower):
+            return Cut(Strategy.RECOMPUTE, "what it joins has no bound on time both ways, so any window may get more rows", plan)
         if not isinstance(lower, Aggregate) and (on_close or not isinstance(lower, Distinct | Project)):
             return Cut(Strategy.RECOMPUTE, "its windows are closed by the whole plan" if on_close else "its columns have no names of their own", plan)
         if self._repeats_a_name(lower):
             return Cut(Strategy.RECOMPUTE, "two columns of its parts have one name", plan)
+        if on_close and any(isinstance(part, Aggregate) and part != lower and window_of(part) is not None for part in walk(rewritten)):
+            return Cut(Strategy.RECOMPUTE, "windows of windows close one after the other", plan)
         sort = SortKeys(rewritten, lower)
         wide = lower if isinstance(lower, Distinct) else replace(lower, items=(*lower.items, *sort.carried))
         if not sort.can_be_said or not self._maintained(wide, on_close):

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from penstock.plan.cut import Strategy
 from penstock.plan.declare import Declared, Stream
-from penstock.plan.nodes import Aggregate, names_read, walk
+from penstock.plan.nodes import Aggregate, Order, names_read, walk
 from penstock.plan.shape import Shapes, window_of
+from penstock.plan.terms import grouping_expressions
 from penstock.plan.text import sql
-from penstock.plan.times import closes
+from penstock.plan.times import closes, times_grouped
 from penstock.plan.watermarks import scoped
 from penstock.share.jobs import Job, Member, jobs, outputs
 from penstock.sink.options import delivery_of
@@ -126,8 +127,18 @@ def _state(member: Member, declared: Declared) -> str:
         return f"bounded: open windows of {size} plus lateness of {', '.join(str(stream.lateness) for stream in streams)}"
     if windowed:
         return "one row per group and window, never dropped: no watermark passes these windows"
-    if cut.watermarked and any(shapes.stream_join(part) for part in walk(cut.lower)) and all(stream.lateness for stream in streams):
-        return f"bounded: rows that can still be joined, plus lateness of {', '.join(str(stream.lateness) for stream in streams)}"
+    groups = next((part for part in walk(cut.lower) if isinstance(part, Aggregate) and shapes.reads_stream(part)), None)
+    if any(shapes.stream_join(part) for part in walk(cut.lower)):
+        if not cut.watermarked:
+            return "every row of both streams, never dropped: no bound on time both ways says which can still be joined"
+        lateness = ", ".join(str(stream.lateness) for stream in streams)
+        grown = groups is not None and grouping_expressions(groups) and not times_grouped(groups, entries)
+        more = "; and one row per distinct key, never dropped" if grown else ""
+        return f"bounded: rows that can still be joined, plus lateness of {lateness}{more}"
+    if isinstance(cut.lower, Order):
+        return "bounded: a count of the rows up to the limit"
+    if groups is not None and not grouping_expressions(groups):
+        return "bounded: one row"
     return "one row per distinct key, never dropped: it grows with the number of keys"
 
 
