@@ -6,6 +6,7 @@ above one, in update mode, and never takes back a row that has left. Only the sh
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -13,7 +14,9 @@ from penstock.plan import scalar, terms
 from penstock.plan.divide import having_guards
 from penstock.plan.keys import can_be_keyed
 from penstock.plan.nodes import Aggregate, Alias, Distinct, Filter, Generate, Join, Node, Order, Project, Scan, Union, names_read
+from penstock.plan.text import sql
 
+_COLLATE = re.compile(r"\bcollate\b", re.IGNORECASE)
 _STREAM_SIDES = {"inner": "both", "cross": "both", "left": "left", "semi": "left", "anti": "left", "right": "right", "full": ""}
 
 
@@ -68,7 +71,8 @@ class Shapes:
         match node:
             case Join():
                 both = self.stateless(node.left) and self.stateless(node.right)
-                return both and node.kind == "inner" and not node.lateral and self._static_subs(node) and equates_columns(node)
+                plain = node.kind == "inner" and not node.lateral and not collates(node)
+                return both and plain and self._static_subs(node) and equates_columns(node)
             case Alias() | Generate():
                 return self.stream_join(node.input)
             case Filter():
@@ -87,7 +91,7 @@ class Shapes:
 
     def distinct(self, node: Node) -> bool:
         """SELECT DISTINCT of a stateless plan: Spark keeps the rows seen."""
-        return isinstance(node, Distinct) and self.stateless(node.input)
+        return isinstance(node, Distinct) and self.stateless(node.input) and not collates(node)
 
     def aggregate(self, node: Node, *, on_close: bool) -> bool:
         """One aggregate that Spark maintains: no DISTINCT aggregates, no window functions, no stream in subqueries.
@@ -101,6 +105,8 @@ class Shapes:
             return False
         if any(scalar.has_window_function(text) or any(call.distinct for call in scalar.aggregate_calls(text)) for text in texts):
             return False
+        if collates(node):
+            return False
         window = window_of(node)
         if on_close:
             sessions_alone = window is not None and window.kind == "session" and len(terms.grouping_expressions(node)) == 1
@@ -112,6 +118,11 @@ class Shapes:
 
     def _close_input(self, node: Node) -> bool:
         return self.stateless(node) or (self.stream_join(node) and self.is_bounded(node))
+
+
+def collates(node: Node) -> bool:
+    """Whether texts are compared by a collation: Spark's state tells keys apart by their bytes, and refuses such."""
+    return _COLLATE.search(sql(node)) is not None
 
 
 def window_of(node: Aggregate) -> scalar.WindowCall | None:

@@ -82,6 +82,10 @@ STRATEGIES = [
     ("SELECT card, avg(amount) AS a, count(DISTINCT id) AS d FROM pay GROUP BY card", Strategy.RECOMPUTE),
     (f"SELECT total FROM ({BY_CARD}) UNION ALL SELECT count(*) FROM pay", Strategy.RECOMPUTE),
     ("SELECT card FROM pay INTERSECT SELECT card FROM refunds", Strategy.RECOMPUTE),
+    ("SELECT card COLLATE UTF8_LCASE AS c, count(*) AS n FROM pay GROUP BY card COLLATE UTF8_LCASE", Strategy.RECOMPUTE),
+    ("SELECT DISTINCT card COLLATE UTF8_LCASE AS c FROM pay", Strategy.RECOMPUTE),
+    ("SELECT a.card FROM pay a JOIN pay b ON a.card COLLATE UTF8_LCASE = b.card COLLATE UTF8_LCASE", Strategy.RECOMPUTE),
+    ("SELECT card FROM pay WHERE card COLLATE UTF8_LCASE = 'x'", Strategy.STATELESS),
 ]
 
 
