@@ -86,7 +86,7 @@ def _closing(seen: _Seen) -> Iterator[Finding]:
     windows = [node for node in walk(whole) if isinstance(node, Aggregate) and window_of(node) is not None]
     hidden = next((node for node in walk(whole) if isinstance(node, Opaque) and _hides_windows(node, seen.entries, windows)), None)
     if hidden is not None:
-        hint = "QUALIFY, NATURAL JOIN, PIVOT, BY NAME and |> are not looked into: group in a subquery, and filter it with WHERE or join it with ON"
+        hint = "QUALIFY, NATURAL JOIN, PIVOT and |> are not looked into: group in a subquery, and filter it with WHERE or join it with ON"
         yield seen.found(hidden, f"`{seen.view.name}` emits on window close, but its windows cannot be seen in this query", hint, ERROR)
     elif not windows:
         hint = "group by window(...) or session_window(...), or emit changes instead"

@@ -160,7 +160,7 @@ def _operators(reading: Reading, low: int, high: int, marks: list[int]) -> Node:
     every = passage.word(begin, high, "all")
     begin += every or passage.word(begin, high, "distinct")
     if passage.word(begin, high, "by"):
-        raise NotUnderstood(f"{kind} BY NAME")
+        raise passage.fault(f"Spark's SQL has no {kind} BY NAME", begin, begin + 2, "name the columns of both sides, in one order", PlanFault)
     right = _operators(reading, begin, high, [entry for entry in marks if entry > mark])
     where = passage.where(mark)
     if kind != "UNION":

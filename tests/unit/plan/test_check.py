@@ -317,7 +317,6 @@ COUNTED = "SELECT window, card, count(*) AS n FROM payments GROUP BY window(at, 
     [
         f"{COUNTED} QUALIFY rank() OVER (PARTITION BY window ORDER BY count(*)) = 1",
         f"SELECT * FROM ({COUNTED}) QUALIFY rank() OVER (PARTITION BY window ORDER BY n) = 1",
-        f"{COUNTED} UNION ALL BY NAME {COUNTED}",
         f"SELECT * FROM ({COUNTED}) NATURAL JOIN cards",
         f"WITH c AS ({COUNTED}) FROM c |> WHERE n > 1",
         f"SELECT c.* FROM ({COUNTED}) c JOIN (SELECT * FROM ({COUNTED}) QUALIFY rank() OVER (ORDER BY n) = 1) d USING (window)",

@@ -22,6 +22,7 @@ QUALIFY = "QUALIFY row_number() OVER (PARTITION BY k ORDER BY at) = 1"
         ("SELECT STRING_AGG(id, ',' ORDER BY at) FROM s", "no ORDER BY", "listagg(id, ',') WITHIN GROUP (ORDER BY at)"),
         ("SELECT array_agg(id ORDER BY at DESC) FROM s", "no ORDER BY", "sort_array(array_agg(id))"),
         ("SELECT DISTINCT ON (k) k, x FROM s", "DISTINCT ON", "PARTITION BY k"),
+        ("SELECT k, x FROM s UNION ALL BY NAME SELECT x, k FROM s", "UNION BY NAME", "in one order"),
         ("SELECT s.k FROM s JOIN t FOR SYSTEM_TIME AS OF s.at ON s.k = t.k", "no versions", "leave it out"),
     ],
 )
