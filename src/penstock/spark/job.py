@@ -31,7 +31,7 @@ from penstock.spark.checkpoint import log_of, read_epoch, source_order, span_of
 from penstock.spark.deadletters import DeadLetters
 from penstock.spark.epochlog import EpochLog
 from penstock.spark.frames import App
-from penstock.spark.lower import encoded, open_lower
+from penstock.spark.lower import collected, encoded, open_lower
 from penstock.spark.moved import check_not_moved
 from penstock.spark.outbox import Outbox
 from penstock.spark.places import clock_at
@@ -141,7 +141,7 @@ class JobRun:
             reach("epoch.after-both")
         self._in_epoch = True
         try:
-            table = (frame.groupBy().count() if self._recomputes else frame).toArrow()
+            table = frame.groupBy().count().toArrow() if self._recomputes else collected(frame)
             if self._timed:
                 self._log.keep(number)
             self._started.wait()

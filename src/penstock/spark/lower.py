@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
@@ -17,6 +18,7 @@ from penstock.spark import rows
 from penstock.spark.frames import App, plan_frame, register_live
 
 ONCE = "once__"
+_ENCODED = pa.schema([("__key", pa.string()), ("__row", pa.string()), ("__keep", pa.bool_()), ("__part", pa.string())])
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,12 @@ def encoded(lower: Lower, part_columns: tuple[str, ...]) -> DataFrame:
         f"{_keep(columns.names)} AS __keep",
         f"{rows.as_json(columns, part_columns)} AS __part",
     )
+
+
+def collected(rows_of_epoch: DataFrame) -> pa.Table:
+    """What `encoded` gives, here. Its columns are known: `toArrow` would ask the JVM for them and for settings in every epoch."""
+    batches = rows_of_epoch._collect_as_arrow()  # type: ignore[operator]
+    return pa.Table.from_batches(batches) if batches else _ENCODED.empty_table()
 
 
 def _register_once(spark: SparkSession, app: App) -> None:
