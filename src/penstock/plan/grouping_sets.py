@@ -17,8 +17,8 @@ def repeats_a_set(node: Aggregate) -> bool:
     if node.grouping is None or terms.is_group_by_all(node):
         return False
     groups = terms.grouping_expressions(node)
-    sets = [
-        frozenset(next(index for index, group in enumerate(groups) if terms.is_group(text, group)) for text in entry)
+    sets: list[frozenset[int | str]] = [
+        frozenset(next((index for index, group in enumerate(groups) if terms.is_group(text, group)), text) for text in entry)
         for entry in grouping_sets(node.grouping)
     ]
     return len(set(sets)) < len(sets)
