@@ -387,9 +387,12 @@ def test_a_file_that_is_no_database_is_reported(tmp_path: Path) -> None:
         SqliteStore(path)
 
 
-def test_a_file_that_is_damaged_is_told_from_one_that_cannot_be_written_just_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_damaged_is_told_from_one_that_cannot_be_written_just_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     """What may pass is tried again by the supervisor, as with a Postgres that is away; a damaged file is final."""
-    monkeypatch.setattr("penstock.sink.sqlite._WAIT_S", 0.05)
+    for name in ("_SILENT_S", "_WAIT_S"):
+        monkeypatch.setattr(f"penstock.sink.sqlite.{name}", 0.05)
     path = tmp_path / "results.db"
     store = SqliteStore(path)
     with sqlite3.connect(path, isolation_level=None) as other:
@@ -398,6 +401,7 @@ def test_a_file_that_is_damaged_is_told_from_one_that_cannot_be_written_just_now
             store.note("a", "b")
         other.execute("ROLLBACK")
     other.close()
+    assert "another process is writing to the results store" in caplog.text
     store._database._writer.execute("PRAGMA max_page_count = 1")  # type: ignore[attr-defined]
     with pytest.raises(SinkError, match="database or disk is full"):
         store.note("a", "b" * 1_000_000)

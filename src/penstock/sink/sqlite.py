@@ -7,6 +7,7 @@ process; after a loss of power the last ones may be missing, whole, never half (
 from __future__ import annotations
 
 import itertools
+import logging
 import sqlite3
 import threading
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -20,8 +21,9 @@ from penstock.sink.ddl import columns, parse_type
 from penstock.sink.relational import RelationalStore
 from penstock.sink.tables import BATCH, LAYOUT, Session
 
+log = logging.getLogger("penstock.sink")
 _TYPES = {"serial": "INTEGER PRIMARY KEY AUTOINCREMENT", "integer": "INTEGER", "bytes": "BLOB", "text": "TEXT", "brief": ""}
-_WAIT_S = 60.0
+_SILENT_S, _WAIT_S = 5.0, 60.0
 _IDLE_READERS = 4
 _WRITER_CACHE_KB, _READER_CACHE_KB = 65_536, 4_096
 _ROWS_AT_ONCE = 64  # one statement for many rows loads three times as fast as one for each
@@ -92,7 +94,7 @@ class _SqliteDatabase:
         with self._turn, self._reported():
             if durable:
                 self._writer.execute("PRAGMA synchronous = FULL")
-            self._writer.execute("BEGIN IMMEDIATE")
+            self._begin()
             try:
                 yield _SqliteSession(self._writer)
                 self._writer.execute("COMMIT")
@@ -103,6 +105,20 @@ class _SqliteDatabase:
             finally:
                 if durable:
                     self._writer.execute("PRAGMA synchronous = NORMAL")
+
+    def _begin(self) -> None:
+        """Become the one writer. Another process may hold the file, for good where it is frozen: that is said, not only waited for."""
+        try:
+            self._writer.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                raise
+            log.warning("another process is writing to the results store %s; waiting up to %d s more", self._path, _WAIT_S)
+            self._writer.execute(f"PRAGMA busy_timeout = {round(_WAIT_S * 1000)}")
+            try:
+                self._writer.execute("BEGIN IMMEDIATE")
+            finally:
+                self._writer.execute(f"PRAGMA busy_timeout = {round(_SILENT_S * 1000)}")
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
@@ -147,7 +163,7 @@ class _SqliteDatabase:
             self._idle.clear()
 
     def _connect(self, cache_kb: int) -> sqlite3.Connection:
-        connection = sqlite3.connect(self._path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(self._path, timeout=_SILENT_S, isolation_level=None, check_same_thread=False)
         for setting in ("journal_mode = WAL", "synchronous = NORMAL", "temp_store = MEMORY", f"cache_size = -{cache_kb}"):
             connection.execute(f"PRAGMA {setting}")
         return connection

@@ -42,7 +42,7 @@ class Ending:
 
 
 def note_status(store: Store, progress: Sequence[Progress]) -> None:
-    """Keep how every job stands; a store that cannot be reached has told so elsewhere."""
+    """Keep how every job stands; a store that cannot be reached has told so elsewhere, and is not waited for once more for each job."""
     at = datetime.now(UTC).isoformat(timespec="seconds")
     for job in progress:
         status = "running" if job.status == "starting" else job.status
@@ -51,6 +51,7 @@ def note_status(store: Store, progress: Sequence[Progress]) -> None:
             store.note(_name(job.job), json.dumps(asdict(found), ensure_ascii=False))
         except PenstockError:
             log.debug("the end of job %s could not be noted", job.job, exc_info=True)
+            return
 
 
 def last_status(store: Store, job: str) -> Ending | None:

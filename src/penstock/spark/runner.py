@@ -150,6 +150,7 @@ class SparkRunner:
                 )
                 for job in jobs(self._app.declared)
             ]
+            reported([guard.progress for guard in guards])
             note_status(store, [guard.progress for guard in guards])
             with self._sources(drain):
                 supervise(guards, drain=drain, stop=stop, report=reported)

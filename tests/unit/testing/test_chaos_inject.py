@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,7 +22,7 @@ from penstock.testing.chaos.apps import Subject
 from penstock.testing.chaos.faults import BY_NAME
 from penstock.testing.chaos.follow import Seen
 from penstock.testing.chaos.inject import NotSurvived
-from penstock.testing.chaos.parts import Parts
+from penstock.testing.chaos.parts import Parts, is_locked
 from penstock.testing.chaos.plan import Step
 from penstock.testing.chaos.report import Outcome
 from penstock.testing.chaos.run import Run
@@ -243,3 +245,16 @@ def test_a_verify_that_takes_too_long_is_a_failure_in_words(started: Run, monkey
     started._verify(outcome)
     assert outcome.verified == "not within 10 minutes"
     assert "verify did not end within 10 minutes" in outcome.failures[0]
+
+
+def test_a_file_that_somebody_writes_to_is_locked_and_one_that_is_not_there_is_not(tmp_path: Path) -> None:
+    database = tmp_path / "results.db"
+    assert not is_locked(database)
+    assert not database.exists()
+    with closing(sqlite3.connect(database, isolation_level=None)) as writer:
+        writer.execute("CREATE TABLE t (x)")
+        assert not is_locked(database)
+        writer.execute("BEGIN IMMEDIATE")
+        assert is_locked(database)
+        writer.execute("ROLLBACK")
+        assert not is_locked(database)

@@ -14,7 +14,7 @@ from penstock.points import POINTS
 from penstock.testing.chaos import damage
 from penstock.testing.chaos.driver import Driver, command_line, nobody_runs, tell
 from penstock.testing.chaos.faults import KILL_AT
-from penstock.testing.chaos.parts import Server, fill, free, wake
+from penstock.testing.chaos.parts import Server, fill, free, is_locked, wake
 from penstock.testing.chaos.plan import Step
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def zombie(run: Run, step: Step) -> str:
     point = points[step.choice % len(points)]
     where = _frozen_at(run, point, 1 + step.choice % 3) if point else "any moment"
     first = run.driver
-    first.send(signal.SIGSTOP)
+    _stop_outside_sqlite(run, first)
     run.healed()
     try:
         run.start(take_over=True)
@@ -164,6 +164,16 @@ def zombie(run: Run, step: Step) -> str:
     if code != 4 or not any(word in first.words for word in ("taken over", "took over")):
         raise NotSurvived(f"the driver that was replaced ended with code {code} and did not say that it was: {first.words[-300:]}")
     return f"stopped at {where}; fenced"
+
+
+def _stop_outside_sqlite(run: Run, driver: Driver) -> None:
+    """Stop it in its tracks; if that is in a transaction of SQLite, whose lock would last as long as it does, it may go on for a moment."""
+    driver.send(signal.SIGSTOP)
+    deadline = time.monotonic() + _END_S
+    while "store" not in run.subject.settings and is_locked(run.subject.state / "results.db") and time.monotonic() < deadline:
+        driver.send(signal.SIGCONT)
+        time.sleep(0.1)
+        driver.send(signal.SIGSTOP)
 
 
 def _frozen_at(run: Run, point: str, times: int) -> str:

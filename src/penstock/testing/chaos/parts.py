@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -163,6 +164,19 @@ def _small_disk(place: Path) -> Iterator[Path | None]:
             if subprocess.run(["umount", str(place)], capture_output=True, check=False).returncode == 0:
                 break
             time.sleep(0.2)
+
+
+def is_locked(database: Path) -> bool:
+    """Whether somebody is writing to an SQLite file just now."""
+    if not database.is_file():
+        return False
+    with closing(sqlite3.connect(database, timeout=0.2, isolation_level=None)) as connection:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            return True
+        connection.execute("ROLLBACK")
+    return False
 
 
 def fill(disk: Path) -> None:
