@@ -71,15 +71,16 @@ class Catalog:
         """
         with self._connect() as connection:
             present, former = self._lives(connection, job)
-            known = (fingerprint, old_fingerprint)
+            known, undone = (fingerprint, old_fingerprint), False
             if present is not None and former is not None and present.fingerprint not in known and not _began(present.checkpoint):
-                present, former = former, None
+                present, former, undone = former, None, True
             fresh = present is None or present.fingerprint not in known or not present.checkpoint.is_dir()
             if present is None or fresh:
                 name = uuid.uuid4().hex[:12]
                 former = present if present is not None and present.checkpoint.is_dir() else None
                 present = Life(name, self._checkpoint(job, name), fingerprint, datetime.now(UTC).isoformat())
-            earlier = self._lying(job) if fresh else () if former is None else (former.checkpoint,)
+            # Who goes back to a life before may be a driver that was replaced: what lies there then may be its successor's.
+            earlier = () if undone and not fresh else tuple(path for path in self._lying(job) if path != present.checkpoint)
             settled = not fresh and _reached(present.checkpoint, "commits")
             former = None if settled else former
             kept = None if former is None else json.dumps([former.incarnation, former.fingerprint, former.since])
