@@ -224,7 +224,8 @@ def test_live_is_history(spark: SparkSession, world: World, tmp_path: Path) -> N
     if world.broken:
         texts = {row["id"]: row["Text"] for row in good}
         assert all(texts[number] == json.loads(record(number))["Text"] for number in texts)
-        reasons = Counter(row["reason"] for row in dead_rows(decoded(world, source.history(spark, everything))).collect())
+        letters = dead_rows(decoded(world, source.history(spark, everything)), world.spec, world.spec.schema)
+        reasons = Counter(row["reason"] for row in letters.collect())
         assert reasons == Counter(
             {
                 "not valid JSON": 2,
@@ -271,7 +272,7 @@ def test_a_record_is_parsed_once_however_it_is_filtered(spark: SparkSession, tmp
 def test_a_line_knows_its_number_in_a_log_that_is_followed(spark: SparkSession, tmp_path: Path) -> None:
     world = tail_world(tmp_path)
     world.put([b"{broken", record(1), b"{too"])
-    rows = dead_rows(decoded(world, world.open().history(spark, Span()))).collect()
+    rows = dead_rows(decoded(world, world.open().history(spark, Span())), world.spec, world.spec.schema).collect()
     assert sorted((json.loads(row["position"])["line"], bytes(row["raw"])) for row in rows) == [(1, b"{broken"), (5, b"{too")]
 
 

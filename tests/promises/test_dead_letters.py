@@ -109,6 +109,43 @@ def test_a_broken_line_of_a_file_is_found_with_file_and_line(trial: Trial) -> No
     assert letters[str(second), 3]["reason"] == "does not fit the declared types: id"
 
 
+def test_a_broken_line_of_csv_is_found_as_it_was_with_its_line_and_the_columns_to_blame(trial: Trial) -> None:
+    """Also where the reader could read it and kept no text: no values at all, bytes that are not UTF-8, a time too far ahead."""
+    trial.write(
+        "app.sql",
+        """
+        CREATE STREAM s (id INT, note STRING, price DECIMAL(6,2), at TIMESTAMP, WATERMARK FOR at AS at - INTERVAL 1 SECOND)
+          WITH (connector = 'files', path = 's', format = 'csv', header = 'true');
+        CREATE MATERIALIZED VIEW copy AS SELECT id, note FROM s;
+        """,
+    )
+    lines = [
+        b"note,id,price,at",
+        b'"a, ""b""",1,2.50,2024-05-01T10:00:00Z',
+        b",,,",
+        b'"x, y",two,many,2024-05-01T10:00:00Z',
+        b"z,3,1,2131-05-01T10:00:00Z",
+        b"\xff,4,1,2024-05-01T10:00:00Z",
+        b",,,",
+    ]
+    file = trial.feed_bytes("s", b"\n".join(lines) + b"\n")
+    trial.drain()
+    assert trial.rows("copy") == [{"id": 1, "note": 'a, "b"'}]
+    letters = trial.rows("s__dead")
+    assert {letter["position"]["file"] for letter in letters} == {str(file)}
+    assert {letter["position"]["line"]: letter["raw"] for letter in letters} == {
+        number: line.decode("utf-8", "replace") for number, line in enumerate(lines, start=1) if number > 2
+    }
+    reasons = {letter["position"]["line"]: letter["reason"] for letter in letters}
+    assert "beyond max_ahead 1 day" in reasons.pop(5)
+    assert reasons == {
+        3: "none of the declared columns",
+        4: "does not fit the declared types: id, price",
+        6: "not valid UTF-8",
+        7: "none of the declared columns",
+    }
+
+
 def test_a_record_from_which_a_column_cannot_be_computed_is_a_letter_and_stops_nothing(trial: Trial) -> None:
     """Text that is no time and a division by zero; a column that is NULL because its input is, is good."""
     trial.write(

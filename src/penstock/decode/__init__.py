@@ -3,9 +3,9 @@
 `decode` never drops a row and never fails on one: a row is good where `__reason` is NULL.
 """
 
-from penstock.decode.dead import dead_rows
+from penstock.decode.dead import could_be_read, dead_rows, originals
 from penstock.decode.locate import locate_lines
 from penstock.decode.reasons import CLOCK
 from penstock.decode.rows import Described, Rules, decode
 
-__all__ = ["CLOCK", "Described", "Rules", "dead_rows", "decode", "locate_lines"]
+__all__ = ["CLOCK", "Described", "Rules", "could_be_read", "dead_rows", "decode", "locate_lines", "originals"]

@@ -2,28 +2,61 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from collections.abc import Callable
 
-from penstock.decode.reasons import MISFIT
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from penstock.decode.reasons import MISFIT, NOT_JSON
+from penstock.decode.rows import Described, as_record, parsed_as
+from penstock.schema import Column, Schema, quote
 
 _LETTER = ("__reason", "__raw", "__position")
+_TEXT = "CAST(__raw AS STRING)"
 
 
-def dead_rows(decoded: DataFrame) -> DataFrame:
-    """`reason STRING, raw BINARY, position STRING` of every record that is not good.
+def dead_rows(decoded: DataFrame, spec: Described, written: Schema) -> DataFrame:
+    """`reason STRING, raw BINARY, position STRING` of every record that is not good; `written` is the order in which a line of csv has its values.
 
     A record that does not fit is searched for the columns that are to blame: given, but not read.
     """
     rows = decoded.where("__reason IS NOT NULL")
-    blamed = [_blame(field.name) for field in decoded.schema.fields if field.name not in _LETTER and field.dataType.typeName() != "string"]
+    fallible = [field.name for field in decoded.schema.fields if field.name not in _LETTER and field.dataType.typeName() != "string"]
+    given = _in_csv(written) if spec.options.get("format", "json") == "csv" else _in_json
+    blamed = [f"IF({quote(name)} IS NULL AND {given(name)} IS NOT NULL, {_literal(name)}, NULL)" for name in fallible]
     named = f"concat_ws(', ', {', '.join(blamed)})" if blamed else "''"
     reason = f"CASE WHEN __reason = '{MISFIT}' AND {named} <> '' THEN concat(__reason, ': ', {named}) ELSE __reason END"
     return rows.selectExpr(f"{reason} AS reason", "CAST(__raw AS BINARY) AS raw", "__position AS position")
 
 
-def _blame(name: str) -> str:
-    literal = name.replace("\\", "\\\\").replace("'", "\\'")
-    quoted = name.replace("`", "``")
-    if not name.isidentifier():
-        return "CAST(NULL AS STRING)"  # a JSON path cannot name every column
-    return f"IF(`{quoted}` IS NULL AND get_json_object(CAST(__raw AS STRING), '$.{name}') IS NOT NULL, '{literal}', NULL)"
+def could_be_read(reason: str) -> bool:
+    """Whether a letter's record fits its columns, and is none of the good ones for what it says."""
+    return not reason.startswith((MISFIT, NOT_JSON))
+
+
+def originals(lines: DataFrame, letters: DataFrame, spec: Described, written: Schema) -> DataFrame:
+    """The lines (`raw BINARY`) from which the records of `letters` (`record BINARY, position STRING`) were read, beside those.
+
+    A letter has its record written anew. Every line is read once more: it is the one where the same comes of it.
+    """
+    read = lines.select(parsed_as(F.col("__value"), spec, written).alias("__read"), "__value", "__position")
+    fitting = read.where("__read.__corrupt IS NULL").selectExpr("__read.*", "CAST(__value AS BINARY) AS __raw", "__position")
+    again = fitting.select(as_record(spec.schema).cast("binary").alias("record"), F.col("__raw").alias("raw"), F.col("__position").alias("position"))
+    return again.join(letters.distinct(), ["record", "position"], "left_semi")
+
+
+def _in_json(name: str) -> str:
+    """A JSON path cannot name every column."""
+    return f"get_json_object({_TEXT}, '$.{name}')" if name.isidentifier() else "CAST(NULL AS STRING)"
+
+
+def _in_csv(written: Schema) -> Callable[[str], str]:
+    """The text of a value in a line of csv."""
+    texts = Schema(tuple(Column(name, "string") for name in written.names))
+    read = f"from_csv({_TEXT}, {_literal(texts.ddl)}, map('escape', '\"'))"
+    known = {name.lower() for name in written.names}
+    return lambda name: f"{read}.{quote(name)}" if name.lower() in known else "CAST(NULL AS STRING)"
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

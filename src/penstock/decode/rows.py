@@ -96,9 +96,7 @@ def _parsed(raw: DataFrame, spec: Described, rules: Rules) -> DataFrame:
     it would be copied into every condition on its fields and each record parsed several times.
     """
     is_json = spec.options.get("format", "json") == "json"
-    fields = f"{spec.schema.ddl}, {CORRUPT} STRING"
-    text = F.col(VALUE).cast("string")
-    read = F.from_json(text, fields, _JSON) if is_json else F.from_csv(text, fields, _CSV)
+    read = parsed_as(F.col(VALUE).cast("string"), spec, spec.schema)
     parsed = raw.select(F.inline(F.array(read)), F.col(VALUE), F.col(POSITION))
     misfit = f"CASE WHEN get_json_object({_text()}, '$') IS NULL THEN '{NOT_JSON}' ELSE '{MISFIT}' END" if is_json else f"'{MISFIT}'"
     faults = [
@@ -108,6 +106,17 @@ def _parsed(raw: DataFrame, spec: Described, rules: Rules) -> DataFrame:
         _fault(_all_null(spec.schema), f"'{NO_COLUMNS}'"),
     ]
     return rules.applied(parsed, faults, spec.schema, F.col(VALUE))
+
+
+def parsed_as(text: Column, spec: Described, written: Schema) -> Column:
+    """A record of json or csv as a struct of its columns, in the order `written`, and `__corrupt`: the record, where it does not fit."""
+    fields = f"{written.ddl}, {CORRUPT} STRING"
+    return F.from_json(text, fields, _JSON) if spec.options.get("format", "json") == "json" else F.from_csv(text, fields, _CSV)
+
+
+def as_record(schema: Schema) -> Column:
+    """A row as JSON, where a reader kept no text of its record."""
+    return F.to_json(F.struct(*_columns(schema)), _WHOLE_TIMES)
 
 
 def _lines(raw: DataFrame, spec: Described, rules: Rules) -> DataFrame:
@@ -128,9 +137,8 @@ def _judged(raw: DataFrame, spec: Described, rules: Rules) -> DataFrame:
     A column that no view asks for must not hide that its value is wrong, so Spark is made to read every column that can
     be: any JSON value fits a text column, which is therefore read only where it is asked for.
     """
-    as_json = F.to_json(F.struct(*_columns(spec.schema)), _WHOLE_TIMES)
     if CORRUPT not in raw.columns:
-        return rules.applied(raw, [], spec.schema, as_json)
+        return rules.applied(raw, [], spec.schema, as_record(spec.schema))
     is_json = spec.options.get("format", "json") == "json"
     not_json = f"WHEN get_json_object({CORRUPT}, '$') IS NULL THEN '{NOT_JSON}'" if is_json else ""
     faults = [
@@ -140,7 +148,7 @@ def _judged(raw: DataFrame, spec: Described, rules: Rules) -> DataFrame:
         ),
         *([] if is_json else [_fault(_all_null(spec.schema), f"'{NO_COLUMNS}'"), *_replaced(spec.schema)]),
     ]
-    return rules.applied(raw, faults, spec.schema, F.coalesce(F.col(CORRUPT), as_json))
+    return rules.applied(raw, faults, spec.schema, F.coalesce(F.col(CORRUPT), as_record(spec.schema)))
 
 
 def _reason(faults: Sequence[Fault], words: bool) -> Column:

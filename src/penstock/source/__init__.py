@@ -7,7 +7,7 @@ chooses the connector.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -85,4 +85,18 @@ class SkipsFiles(Protocol):
 
     def unreadable(self, spark: SparkSession, span: Span) -> list[tuple[str, str]]:
         """The files of `span` that were skipped, each with the reason."""
+        ...
+
+
+@runtime_checkable
+class HasLines(Protocol):
+    """A source whose reader makes typed rows of the lines of files and keeps no text of those that it could read."""
+
+    @property
+    def written(self) -> Schema:
+        """The columns in the order in which a line of csv has their values."""
+        ...
+
+    def lines(self, spark: SparkSession, files: Sequence[str]) -> DataFrame:
+        """`__value STRING` and `__position STRING` of every line of some files; none where the format has no lines."""
         ...

@@ -12,7 +12,7 @@ import csv
 import gzip
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache, reduce
 from pathlib import Path
 from urllib.parse import urlparse
@@ -53,33 +53,37 @@ class Files:
         self._format = option_value(spec.options, "files", "format") or "json"
         self._header = option_value(spec.options, "files", "header") == "true"
         self.path = located(spec.folder, spec.options["path"])
-        self._written = self._file_schema()
+        self.written = self._file_schema()
 
     def live(self, spark: SparkSession, limits: Limits) -> DataFrame:
         reader = spark.readStream.format(self._format).options(**self._reading(), **_NO_FILE_TOO_OLD, **_bound(limits))
-        return self._rows(reader.schema(self._read_schema(self._written)).load(_watched(self.path)), _NO_POSITION)
+        return self._rows(reader.schema(self._read_schema(self.written)).load(_watched(self.path)), _NO_POSITION)
 
     def history(self, spark: SparkSession, span: Span) -> DataFrame:
         whole = span.start is None and span.end is None
         files = [] if whole else self._logged(span)
         orders = self._orders(present(self.path) if whole else files) if self._header else {}
-        if set(orders) - {self._written}:
+        if set(orders) - {self.written}:
             frames = (self._read(spark, [plain(file) for file in group], self._base(), columns) for columns, group in orders.items())
             return reduce(DataFrame.unionAll, frames)
         if whole:
-            return self._read(spark, self.path if self._anything() else [], {}, self._written)
-        return self._read(spark, [plain(file) for file in files], self._base(), self._written)
+            return self._read(spark, self.path if self._anything() else [], {}, self.written)
+        return self._read(spark, [plain(file) for file in files], self._base(), self.written)
 
     def _read(self, spark: SparkSession, paths: str | list[str], more: Mapping[str, str], columns: Schema) -> DataFrame:
         reader = spark.read.format(self._format).options(**self._reading(), **more)
         return self._rows(reader.schema(self._read_schema(columns)).load(paths))
+
+    def lines(self, spark: SparkSession, files: Sequence[str]) -> DataFrame:
+        found = [] if self._format == "parquet" else [plain(file) for file in files]
+        return spark.read.schema("value STRING").text(found).selectExpr("value AS __value", _FILE_POSITION)
 
     def _orders(self, files: list[str]) -> dict[Schema, list[str]]:
         """Csv files by the columns to read them with: one whose header has them in another order has its own. (Live all are read in one.)"""
         found: dict[Schema, list[str]] = {}
         for file in files:
             header = _header(urlparse_path(file)) if is_local(file) else []
-            found.setdefault(self._columns_by(file, header) if self._in_other_order(header) else self._written, []).append(file)
+            found.setdefault(self._columns_by(file, header) if self._in_other_order(header) else self.written, []).append(file)
         return found
 
     def _logged(self, span: Span) -> list[str]:
@@ -131,7 +135,7 @@ class Files:
                 raise self._other_order(name, header)
 
     def _other_order(self, name: str, header: list[str]) -> OptionFault:
-        read = ", ".join(name.lower() for name in self._written.names)
+        read = ", ".join(name.lower() for name in self.written.names)
         return OptionFault(
             f"`{self._spec.name}`: the header of {name} has the columns in another order: {', '.join(header).lower()}",
             hint=f"the first file, or the declaration where that names others, has {read}; write the file anew in that order",
@@ -140,7 +144,7 @@ class Files:
     def _in_other_order(self, header: list[str]) -> bool:
         """Whether a header names a declared column at another place than that from which it is read: its values would be another's."""
         declared = {name.lower() for name in self._spec.schema.names}
-        read = [name.lower() for name in self._written.names]
+        read = [name.lower() for name in self.written.names]
         return any(name.lower() in declared and read[place : place + 1] != [name.lower()] for place, name in enumerate(header))
 
     def _columns_by(self, name: str, header: list[str]) -> Schema:

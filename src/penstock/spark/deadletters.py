@@ -13,12 +13,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import pyarrow as pa
 from py4j.java_gateway import JavaObject
 from pyspark.sql import SparkSession
 
-from penstock.decode import locate_lines
+from penstock.decode import could_be_read, locate_lines, originals
 from penstock.sink.store import Store
-from penstock.source import SkipsFiles, Span
+from penstock.source import HasLines, SkipsFiles, Span
 from penstock.spark.checkpoint import read_epoch, source_order, span_of
 from penstock.spark.frames import App, dead
 from penstock.spark.gate import Gates
@@ -67,9 +68,25 @@ class DeadLetters:
         span = self._span(stream, epoch)
         found = dead(self._desk, self._app, self._app.declared.streams[stream], span, now=f"timestamp_millis({logged.time_ms})").toArrow()
         positions, reasons, records = (found[name].to_pylist() for name in ("position", "reason", "raw"))
-        raws = [record or b"" for record in records]
+        raws = self._as_they_came(stream, positions, reasons, [record or b"" for record in records])
         seen = datetime.now(UTC).isoformat()
         self.by_stream[stream] += self._store.add_dead(stream, list(zip(with_lines(positions, raws), reasons, raws, [seen] * len(raws), strict=True)))
+
+    def _as_they_came(self, stream: str, positions: list[str], reasons: list[str], records: list[bytes]) -> list[bytes]:
+        """The bytes of the records; those that could be read, of which a reader keeps no text, are searched for in the lines of their files."""
+        source, spec = self._sources[stream], self._app.spec(self._app.declared.streams[stream])
+        sought = [(position, record) for position, reason, record in zip(positions, reasons, records, strict=True) if could_be_read(reason)]
+        if not sought or not isinstance(source, HasLines):
+            return records
+        letters = self._desk.createDataFrame(
+            pa.table({"position": [at for at, _ in sought], "record": pa.array([record for _, record in sought], pa.binary())})
+        )
+        lines = source.lines(self._desk, sorted({json.loads(position)["file"] for position, _ in sought}))
+        found = originals(lines, letters, spec, source.written).toArrow()
+        came: dict[tuple[str, bytes], list[bytes]] = {}
+        for position, record, raw in zip(*(found[name].to_pylist() for name in ("position", "record", "raw")), strict=True):
+            came.setdefault((position, record), []).append(raw)
+        return [lines_left.pop() if (lines_left := came.get(key)) else key[1] for key in zip(positions, records, strict=True)]
 
 
 def with_lines(positions: list[str], records: list[bytes]) -> list[str]:

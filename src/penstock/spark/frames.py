@@ -18,7 +18,7 @@ from penstock.plan.text import sql
 from penstock.plan.watermarks import scoped
 from penstock.schema import quote
 from penstock.settings import Settings
-from penstock.source import Limits, Source, SourceSpec, Span
+from penstock.source import HasLines, Limits, Source, SourceSpec, Span
 from penstock.source.open import open_source, table_frame
 from penstock.spark.gate import BARRIER, gate
 
@@ -90,7 +90,9 @@ def traced(spark: SparkSession, app: App, stream: Stream, span: Span, *, now: st
 
 def dead(spark: SparkSession, app: App, stream: Stream, span: Span, *, now: str = CLOCK) -> DataFrame:
     """Records of a stream's past that did not decode: `__position`, `__reason`, `__raw`."""
-    return dead_rows(_decoded(app, stream, app.source(stream).history(spark, span), now, words=True))
+    source = app.source(stream)
+    written = source.written if isinstance(source, HasLines) else stream.schema.given
+    return dead_rows(_decoded(app, stream, source.history(spark, span), now, words=True), app.spec(stream), written)
 
 
 def _decoded(app: App, stream: Stream, raw: DataFrame, now: str = CLOCK, *, words: bool = False) -> DataFrame:

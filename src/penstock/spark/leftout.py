@@ -67,8 +67,9 @@ def _left_out(spark: SparkSession, app: App, table: Table) -> Iterator[tuple[str
     found = table_frame(spark, spec)
     if "__position" not in found.columns:
         return
-    yield from Files(spec).unreadable(spark, Span())
-    dead = dead_rows(decode(found, spec, Rules())).select("position", "reason").limit(_COUNTED_MAX).collect()
+    files = Files(spec)
+    yield from files.unreadable(spark, Span())
+    dead = dead_rows(decode(found, spec, Rules()), spec, files.written).select("position", "reason").limit(_COUNTED_MAX).collect()
     more = " or more" if len(dead) == _COUNTED_MAX else ""
     for (position, reason), number in sorted(Counter((row.position, row.reason) for row in dead).items()):
         yield json.loads(position)["file"], f"{number}{more} of its records are left out: {reason}"

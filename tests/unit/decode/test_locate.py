@@ -14,12 +14,6 @@ def test_records_are_found_in_one_pass_and_equal_ones_in_turn(tmp_path: Path) ->
     assert locate_lines(file, [b"{bad", b"\xff", b"absent", b"{bad"]) == [2, 6, None, 5]
 
 
-def test_a_record_that_was_written_again_is_found_by_its_meaning(tmp_path: Path) -> None:
-    file = tmp_path / "a.json"
-    file.write_bytes(b"\n".join(LINES))
-    assert locate_lines(file, [b'{"a":"x","at":"2030-01-01T00:00:00.000Z"}']) == [4]
-
-
 def test_packed_files_are_read_too(tmp_path: Path) -> None:
     file = tmp_path / "a.json.gz"
     file.write_bytes(gzip.compress(b"\n".join(LINES)))
