@@ -16,6 +16,7 @@ Fault = tuple[Column, Callable[[], Column]]
 NO_VALUE = "no value"
 INVALID_UTF8 = "not valid UTF-8"
 NOT_JSON = "not valid JSON"
+MORE_FOLLOWS = "more follows the JSON record"
 MISFIT = "does not fit the declared types"
 NO_COLUMNS = "none of the declared columns"
 MAX_AHEAD = "1 day"

@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from penstock.decode import computed
-from penstock.decode.reasons import CLOCK, INVALID_UTF8, MISFIT, NO_COLUMNS, NO_VALUE, NOT_JSON, Fault, FutureGuard
+from penstock.decode.reasons import CLOCK, INVALID_UTF8, MISFIT, MORE_FOLLOWS, NO_COLUMNS, NO_VALUE, NOT_JSON, Fault, FutureGuard
 from penstock.schema import Schema, quote
 
 VALUE = "__value"
@@ -103,6 +103,7 @@ def _parsed(raw: DataFrame, spec: Described, rules: Rules) -> DataFrame:
         _fault(f"{VALUE} IS NULL OR length({VALUE}) = 0", f"'{NO_VALUE}'"),
         _fault(f"NOT is_valid_utf8({_text()})", f"'{INVALID_UTF8}'"),
         _fault(f"{CORRUPT} IS NOT NULL", misfit),
+        *([_fault(_more_follows(), f"'{MORE_FOLLOWS}'")] if is_json else []),
         _fault(_all_null(spec.schema), f"'{NO_COLUMNS}'"),
     ]
     return rules.applied(parsed, faults, spec.schema, F.col(VALUE))
@@ -175,6 +176,16 @@ def _columns(schema: Schema) -> list[Column]:
 
 def _all_null(schema: Schema) -> str:
     return " AND ".join(f"{quote(name)} IS NULL" for name in schema.names)
+
+
+def _more_follows() -> str:
+    """Spark's parser stops at the end of the first record and keeps silent about the rest.
+
+    Where the first closing brace is the end of it, nothing follows; elsewhere the text is read as the elements of an array. (What only Spark's
+    parser takes for a number, it cannot read.)
+    """
+    elements = f"json_array_length(concat('[', {_text()}, ']'))"
+    return f"instr({_text()}, '}}') < length({_text()}) AND coalesce({elements} <> 1, NOT rlike({_text()}, 'NaN|INF|Infinity'))"
 
 
 def _having_read(schema: Schema) -> str:
