@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pyspark.errors import AnalysisException
 
 from penstock.errors import ForbiddenFault, PenstockError
+from penstock.plan.check_names import miscount
+from penstock.plan.functions import REGISTERED, miscounted
 from penstock.plan.nodes import Aggregate, Item, Node, Project, walk
-from penstock.plan.scalar import AGGREGATES
+from penstock.plan.scalar import AGGREGATES, calls
 from penstock.plan.select import parse_select
 from penstock.plan.text import sql
 
@@ -76,6 +79,29 @@ def test_what_is_printed_again_is_sql_for_spark(documented: dict[str, list[str]]
     for name in documented.keys() - FORBIDDEN:
         for text in documented[name]:
             parser.parsePlan(sql(parse_select(text)))
+
+
+def test_no_example_has_too_many_arguments_or_too_few(documented: dict[str, list[str]]) -> None:
+    wrong = {miscount(call): text for name in documented for text in documented[name] for call in calls(text)}
+    assert {said: text for said, text in wrong.items() if said is not None} == {}
+
+
+def test_spark_itself_refuses_one_argument_more_or_less(spark: SparkSession) -> None:
+    """So that no call is refused which Spark would take; every twelfth function, for Spark takes its time to refuse."""
+    numbers = range(9)
+    taken: list[str] = []
+    for name in sorted(REGISTERED - FORBIDDEN)[::12]:
+        fits = {given for given in numbers if miscounted(name, given) is None}
+        for given in numbers:
+            if given in fits or not fits & {given - 1, given + 1}:
+                continue
+            text = f"SELECT `{name}`({', '.join(['NULL'] * given)})"
+            try:
+                spark.sql(text)
+                taken.append(text)
+            except AnalysisException as error:
+                taken += [] if "WRONG_NUM_ARGS" in str(error) or "REQUIRED_PARAMETER_NOT_FOUND" in str(error) else [text]
+    assert taken == []
 
 
 def test_functions_that_reach_outside_are_refused(documented: dict[str, list[str]]) -> None:

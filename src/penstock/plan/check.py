@@ -16,8 +16,8 @@ from penstock.errors import UserError
 from penstock.plan.check_cycles import circles
 from penstock.plan.check_files import shared_folders
 from penstock.plan.check_fleeting import fleeting
-from penstock.plan.check_groups import misplaced_aggregates, sorted_by_window, ungrouped_columns
-from penstock.plan.check_names import expressions, unknown_columns, unknown_functions, unknown_shared
+from penstock.plan.check_groups import misplaced_aggregates, nested_aggregates, sorted_by_window, ungrouped_columns
+from penstock.plan.check_names import expressions, unknown_columns, unknown_functions, unknown_shared, wrong_counts
 from penstock.plan.check_options import option_findings, setting_findings
 from penstock.plan.check_sources import SourceCheck, source_findings
 from penstock.plan.check_state import state_findings
@@ -47,7 +47,9 @@ SinkCheck: TypeAlias = Callable[[str, Options], object]
 _EXPRESSION_CHECKS = (
     unknown_columns,
     unknown_functions,
+    wrong_counts,
     misplaced_aggregates,
+    nested_aggregates,
     sorted_by_window,
     ungrouped_columns,
     impossible_equalities,

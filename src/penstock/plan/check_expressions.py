@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from penstock.errors import UserError, Where
 from penstock.plan import functions
+from penstock.plan.check_names import ARGUMENTS_HINT, miscount
 from penstock.plan.findings import ERROR, Finding, from_error
 from penstock.plan.forbid import forbid
 from penstock.plan.grammar import tokens, validate_select
@@ -74,6 +75,9 @@ def _unknown_functions(name: str, text: str, where: Where | None) -> Iterator[Fi
             near = functions.near(call.name)
             hint = f"did you mean `{near}`?" if near else "every function of Spark SQL may be used"
             yield Finding(ERROR, "NameFault", f"{name}: there is no function `{call.name}`", where, hint=hint)
+        wrong = miscount(call)
+        if wrong is not None:
+            yield Finding(ERROR, "TypeFault", f"{name}: {wrong}", where, hint=ARGUMENTS_HINT)
 
 
 def _unknown_columns(name: str, text: str, columns: Sequence[str], where: Where | None) -> Iterator[Finding]:

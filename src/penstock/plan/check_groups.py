@@ -31,6 +31,17 @@ def misplaced_aggregates(view: View, expression: Expression) -> Iterator[Finding
         yield Finding(ERROR, "PlanFault", f"an aggregate, {call.name}(), cannot stand in {clause[0]}", where, excerpt, clause[1])
 
 
+def nested_aggregates(view: View, expression: Expression) -> Iterator[Finding]:
+    """max(sum(x)): of which groups would it be the highest sum?"""
+    for outer in reread.aggregate_calls(expression.text):
+        within = (call for call in reread.calls(expression.text) if outer.start < call.start < outer.end)
+        inner = next((call for call in within if call.name in scalar.AGGREGATES and not call.over), None)
+        if inner is not None:
+            where, excerpt = placed(view, expression.spot.part(inner.start, inner.end))
+            hint = f"aggregate twice: SELECT {outer.name}(x) FROM (SELECT {inner.name}(...) AS x FROM ... GROUP BY ...)"
+            yield Finding(ERROR, "PlanFault", f"an aggregate, {inner.name}(), cannot stand inside of another, {outer.name}()", where, excerpt, hint)
+
+
 def sorted_by_window(view: View, expression: Expression) -> Iterator[Finding]:
     """What is computed OVER a window stands in the select list; Spark does not sort by anything else of it."""
     call = next((call for call in reread.calls(expression.text) if call.over), None) if expression.role == "order" else None

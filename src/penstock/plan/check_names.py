@@ -13,10 +13,12 @@ from penstock.plan.findings import ERROR, Finding, Spot, placed
 from penstock.plan.names import Names
 from penstock.plan.nodes import Aggregate, Distinct, Filter, Generate, Join, Node, Order, Project, children
 from penstock.plan.resolve import Scope
+from penstock.plan.scalar import Call
 from penstock.plan.spread import lateral_view, spread
 from penstock.plan.terms import grouping_expressions
 
 _WITH_SETS = re.compile(r"\s+with\s+(rollup|cube)\s*$", re.IGNORECASE)
+ARGUMENTS_HINT = "Spark's own documentation of the function shows what each argument is"
 _TIME_ZONE = re.compile(r"\bat\s+time\s+zone\b", re.IGNORECASE)
 
 
@@ -128,6 +130,23 @@ def unknown_functions(view: View, expression: Expression) -> Iterator[Finding]:
         yield _named(
             view, spot, f"there is no function `{written}`", f"did you mean `{near}`?" if near else "every function of Spark SQL may be used"
         )
+
+
+def wrong_counts(view: View, expression: Expression) -> Iterator[Finding]:
+    """Functions that are given more or fewer arguments than they take."""
+    for call in reread.calls(expression.text):
+        takes = miscount(call)
+        if takes is not None:
+            where, excerpt = placed(view, expression.spot.part(call.start, call.end))
+            yield Finding(ERROR, "TypeFault", takes, where, excerpt, ARGUMENTS_HINT)
+
+
+def miscount(call: Call) -> str | None:
+    """What is wrong with the number of a call's arguments; None where a star may stand for any number, or a name tells which one it is."""
+    if any(arg.endswith("*") or "=>" in arg for arg in call.args):
+        return None
+    takes = functions.miscounted(call.name, len(call.args))
+    return f"`{call.name}` takes {takes}, not {len(call.args)}" if takes is not None else None
 
 
 def unknown_shared(view: View, node: Node, names: Names) -> Iterator[Finding]:

@@ -463,3 +463,39 @@ def test_a_sort_key_over_a_window_must_be_selected() -> None:
     assert finding.code == "PlanFault"
     assert "ORDER BY place" in (finding.hint or "")
     assert of("SELECT card, row_number() OVER w AS place FROM payments WINDOW w AS (ORDER BY at) ORDER BY row_number() OVER w LIMIT 3") == []
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        ("SELECT upper(card, 1) AS c FROM payments", "`upper` takes 1 argument, not 2"),
+        ("SELECT round() AS r FROM payments", "`round` takes 1 or 2 arguments, not 0"),
+        ("SELECT coalesce() AS r FROM payments", "`coalesce` takes at least 1 arguments, not 0"),
+        ("SELECT card FROM payments WHERE instr(card) > 0", "`instr` takes 2 to 4 arguments, not 1"),
+        ("SELECT card, max(sum(amount)) AS m FROM payments GROUP BY card", "an aggregate, sum(), cannot stand inside of another, max()"),
+    ],
+)
+def test_arguments_are_counted_and_aggregates_of_aggregates_found(sql: str, words: str) -> None:
+    (finding,) = of(sql)
+    assert finding.message == words
+    assert finding.where is not None
+    assert finding.where.line == 20
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT count(*) AS n, count(DISTINCT card, n) AS d FROM payments",
+        "SELECT struct(*) AS s, coalesce(payments.*) AS c FROM payments",
+        "SELECT trim(BOTH 'x' FROM card) AS t, substring(card FROM 1 FOR 2) AS u, extract(HOUR FROM at) AS h FROM payments",
+        "SELECT date_add(DAY, 1, at) AS d, dateadd(HOUR, 2, at) AS e, date_diff(DAY, at, at) AS f, datediff(at, at) AS g FROM payments",
+        "SELECT sum(sum(amount)) OVER () AS s FROM payments GROUP BY card",
+        "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY n) AS m, listagg(card, ',') WITHIN GROUP (ORDER BY n) AS l FROM payments",
+        "SELECT mode() WITHIN GROUP (ORDER BY n) AS o FROM payments",
+        "SELECT mask(card, lowerChar => 'q') AS m FROM payments",
+        "SELECT aggregate(tags, 0, (a, t) -> a + length(t), a -> a * 2) AS n FROM payments",
+        "SELECT lag(n, 1, 0) OVER (ORDER BY at) AS before, ntile(4) OVER (ORDER BY at) AS q FROM payments",
+    ],
+)
+def test_calls_with_a_grammar_of_their_own_are_let_pass(sql: str) -> None:
+    assert of(sql) == []
