@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import hashlib
 import json
@@ -114,6 +115,7 @@ def test_a_broken_line_of_a_file_is_found_with_file_and_line(trial: Trial) -> No
     assert set(letters) == {(str(first), 2), (str(second), 3)}
     assert letters[str(first), 2]["raw"] == '{"id": 2, "note": '
     assert letters[str(second), 3]["raw"] == '{"id": "sechs", "note": "größer"}'
+    assert {letter["base64"] for letter in letters.values()} == {None}
     assert letters[str(second), 3]["reason"] == "does not fit the declared types: id"
 
 
@@ -144,6 +146,7 @@ def test_a_broken_line_of_csv_is_found_as_it_was_with_its_line_and_the_columns_t
     assert {letter["position"]["line"]: letter["raw"] for letter in letters} == {
         number: line.decode("utf-8", "replace") for number, line in enumerate(lines, start=1) if number > 2
     }
+    assert [base64.b64decode(letter["base64"]) for letter in letters if letter["base64"]] == [lines[5]]
     reasons = {letter["position"]["line"]: letter["reason"] for letter in letters}
     assert "beyond max_ahead 1 day" in reasons.pop(5)
     assert reasons == {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import threading
 from collections.abc import Callable, Collection, Iterator
@@ -35,7 +36,7 @@ from penstock.spark.session import open_session, stop_session
 from penstock.spark.supervisor import Guard, supervise
 
 _CATCH_UP_S = 10.0
-_DEAD_COLUMNS = Schema((Column("position", "string"), Column("reason", "string"), Column("raw", "string"), Column("seen_at", "string")))
+_DEAD_COLUMNS = Schema(tuple(Column(name, "string") for name in ("position", "reason", "raw", "base64", "seen_at")))
 
 
 class SparkRunner:
@@ -204,5 +205,8 @@ class SparkRunner:
 
 
 def _letter(row: DeadRow) -> str:
-    found = {"position": json.loads(row.position), "reason": row.reason, "raw": row.raw.decode("utf-8", "replace"), "seen_at": row.seen_at}
+    """A dead letter as JSON; bytes that are no text stand in it a second time, as they are."""
+    text = row.raw.decode("utf-8", "replace")
+    whole = None if text.encode() == row.raw else base64.b64encode(row.raw).decode()
+    found = {"position": json.loads(row.position), "reason": row.reason, "raw": text, "base64": whole, "seen_at": row.seen_at}
     return json.dumps(found, ensure_ascii=False)
