@@ -15,7 +15,7 @@ from penstock.plan.nodes import Aggregate, Distinct, Filter, Generate, Join, Nod
 from penstock.plan.resolve import Scope
 from penstock.plan.scalar import Call
 from penstock.plan.spread import lateral_view, spread
-from penstock.plan.terms import grouping_expressions
+from penstock.plan.terms import grouping_expressions, has_analytic, hiding_in_having
 
 _WITH_SETS = re.compile(r"\s+with\s+(rollup|cube)\s*$", re.IGNORECASE)
 ARGUMENTS_HINT = "Spark's own documentation of the function shows what each argument is"
@@ -62,7 +62,9 @@ def _own(node: Node, names: Names, outer: Scope | None) -> Iterator[Expression]:
             for group in grouping_expressions(node):
                 yield Expression("group", _WITH_SETS.sub("", group), names.visible(node.input, outer).with_given(given), node, node.where)
             if node.having is not None:
-                yield Expression("having", node.having, scope.with_given(given), node, node.where)
+                # Spark compares the types of columns first, and only then finds that an alias was meant
+                hiding = hiding_in_having(node) if has_analytic(node) else ()
+                yield Expression("having", node.having, scope.with_given(given, hiding), node, node.where)
         case Join(on=condition) if condition is not None:
             yield Expression("on", condition, names.both_sides(node, outer), node, node.where)
         case Generate():

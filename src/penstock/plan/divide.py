@@ -24,7 +24,7 @@ def flagged(node: Node, aggregate: Aggregate) -> Node:
         match part:
             case Aggregate():
                 names = tuple(item.name or "" for item in keys)
-                having = None if part.having is None else terms.unaliased(part.having, part.items)
+                having = terms.unaliased_having(part)
                 flag = () if having is None else (Item(f"coalesce({having}, false)", f"{KEEP}0"),)
                 items = tuple(item if _is_result(item.text, part) else _guarded(item, having) for item in part.items)
                 return replace(part, items=(*items, *keys, *flag), having=None), (*names, *(item.name or "" for item in flag))

@@ -32,6 +32,8 @@ class Scope:
     given: tuple[Column, ...] = ()
     outer: Scope | None = None
     shared: frozenset[str] = frozenset()
+    hiding: frozenset[str] = frozenset()
+    """Those of the given names that come before columns."""
 
     def resolve(self, parts: tuple[str, ...]) -> str | None:
         """The type of the column or field that `parts` name, UNKNOWN where it cannot be told, None where there is none."""
@@ -55,9 +57,12 @@ class Scope:
         return UNKNOWN if any(relation.open for relation in self.relations) else None
 
     def column(self, name: str) -> Column | None:
-        """The column of this name without a qualifier; relations come before names of the select list."""
+        """The column of this name without a qualifier; relations come before names of the select list, but for those that hide columns."""
+        given = Schema(self.given).find(name)
+        if name.lower() in self.hiding:
+            return given
         known = (relation.find(name) for relation in self.relations)
-        return next((found for found in known if found is not None), Schema(self.given).find(name))
+        return next((found for found in known if found is not None), given)
 
     def owners(self, name: str) -> tuple[str, ...]:
         """The relations that an unqualified name may belong to, unless a join has made one column of them."""
@@ -73,8 +78,8 @@ class Scope:
     def look(self, parts: tuple[str, ...]) -> str:
         return self.resolve(parts) or UNKNOWN
 
-    def with_given(self, columns: Iterable[Column]) -> Scope:
-        return replace(self, given=(*self.given, *columns))
+    def with_given(self, columns: Iterable[Column], hiding: Iterable[str] = ()) -> Scope:
+        return replace(self, given=(*self.given, *columns), hiding=self.hiding | frozenset(hiding))
 
     def near(self, parts: tuple[str, ...]) -> str | None:
         """The name that the user most likely meant, qualified as the user's was."""

@@ -35,13 +35,14 @@ def split_analytic(node: Node, names: Names) -> Node:
     """`rank() OVER (ORDER BY sum(x))` beside GROUP BY becomes a projection over the plain aggregate."""
     if not isinstance(node, Aggregate) or node.grouping is not None:
         return node
-    if not any(scalar.has_window_function(item.text) for item in node.items) or not _all_named(node):
+    if not terms.has_analytic(node) or not _all_named(node):
         return node
     if from_around(node, names):
         return node  # a subquery would ask for columns that the rows of the aggregate do not have
     split = _Split(node.groups)
     items = tuple(Item(split.lift(item.text), terms.item_name(item)) for item in node.items)
-    having = None if node.having is None else split.lift(terms.unaliased(node.having, node.items))
+    having = terms.unaliased_having(node)
+    having = None if having is None else split.lift(having)
     if not _said_below(node, split, items, having, names):
         return node
     inner: Node = Aggregate(node.input, node.groups, split.items(), subs=node.subs, where=node.where)
@@ -70,7 +71,8 @@ def split_distinct(node: Node, names: Names) -> Node:
         return node  # a wider DECIMAL would have another scale in what is computed from it
     split = _Split(node.groups, distinct=True, decimals={text: kind for text, kind in types.items() if kind})
     items = tuple(Item(split.lift(item.text), terms.item_name(item)) for item in node.items)
-    having = None if node.having is None else split.lift(terms.unaliased(node.having, node.items))
+    having = terms.unaliased_having(node)
+    having = None if having is None else split.lift(having)
     if not _said_below(node, split, items, having, names):
         return node
     inner = Aggregate(node.input, (*node.groups, *split.arguments), split.items(), where=node.where)
@@ -88,7 +90,7 @@ def split_having(node: Node, names: Names) -> Node:
     if not all(_says_group(parts, name, split.group_names()) for parts in from_around(node, names)):
         return node
     items = tuple(Item(split.lift(item.text), terms.item_name(item)) for item in node.items)
-    having = split.lift(terms.unaliased(node.having or "", node.items))
+    having = split.lift(terms.unaliased_having(node) or "")
     if not _said_below(node, split, items, having, names):
         return node
     inner: Node = Aggregate(node.input, node.groups, split.items(), subs=_asked(node, split.items()), where=node.where)

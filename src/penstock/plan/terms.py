@@ -216,12 +216,13 @@ def has_clause(text: str, call: scalar.Call) -> bool:
     return matching(found, opening) != len(found) - 1
 
 
-def unaliased(text: str, items: tuple[Item, ...]) -> str:
-    """`text` with the aliases of a select list replaced by what they stand for, as HAVING and ORDER BY see them.
+def unaliased(text: str, items: tuple[Item, ...], hiding: Collection[str] | None = None) -> str:
+    """`text` with the aliases of a select list (only those called `hiding`, if given) replaced by what they stand for, as ORDER BY sees them.
 
     An alias hides a column of the same name; inside an aggregate function there are only columns.
     """
-    named = {item.name.lower(): item.text for item in items if item.name is not None and not is_group(item.text, item.name)}
+    named = {item.name.lower(): item.text for item in items if item.name is not None and column_parts(item.text) != (item.name,)}
+    named = {name: text for name, text in named.items() if hiding is None or name in hiding}
     inside = [(call.start, call.end) for call in scalar.aggregate_calls(text)]
     spans = [
         (ref.start, ref.start + len(quoted(ref.parts[0]) if text[ref.start] == "`" else ref.parts[0]), f"({named[ref.parts[0].lower()]})")
@@ -229,6 +230,31 @@ def unaliased(text: str, items: tuple[Item, ...]) -> str:
         if ref.parts[0].lower() in named and not any(low <= ref.start < high for low, high in inside)
     ]
     return scalar.substitute(text, spans)
+
+
+def unaliased_having(node: Aggregate) -> str | None:
+    """HAVING with the aliases replaced that stand in it."""
+    return None if node.having is None else unaliased(node.having, node.items, hiding_in_having(node))
+
+
+def hiding_in_having(node: Aggregate) -> frozenset[str]:
+    """The aliases that hide columns in HAVING.
+
+    There, other than in ORDER BY, a column that is a group comes before an alias of its name; but not beside functions over a window, where
+    Spark looks at the result first.
+    """
+    named = {item.name.lower(): item.text for item in node.items if item.name is not None}
+    if has_analytic(node):
+        return frozenset(named)
+    groups: dict[str, list[str]] = {}
+    for group in grouping_expressions(node):
+        groups.setdefault("".join(column_parts(group)[-1:]).lower(), []).append(group)
+    return frozenset(name for name, text in named.items() if len(found := groups.get(name, [])) != 1 or is_group(text, found[0]))
+
+
+def has_analytic(node: Aggregate) -> bool:
+    """Whether something of the select list is computed OVER a window of rows."""
+    return any(scalar.has_window_function(item.text) for item in node.items)
 
 
 def sort_direction(key: str) -> tuple[str, str]:

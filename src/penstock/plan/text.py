@@ -28,6 +28,7 @@ from penstock.plan.nodes import (
     quoted,
 )
 from penstock.plan.sessions import shielded
+from penstock.plan.terms import unwrapped
 
 _JOIN_WORDS = {
     "inner": "JOIN",
@@ -104,7 +105,7 @@ def _block(node: Node) -> _Block:
     match node:
         case Filter():
             block = _opened(node.input)
-            return replace(block, where=(*block.where, _filled(node.condition, node.subs)))
+            return replace(block, where=(*block.where, _filled(_condition(node.condition), node.subs)))
         case Project():
             block = _Block(None) if node.input is None else _opened(node.input)
             return replace(block, items=tuple(_filled_item(item, node.subs) for item in node.items))
@@ -125,6 +126,11 @@ def _block(node: Node) -> _Block:
             return replace(block, order=tuple(_filled(key, node.subs) for key in node.keys), limit=node.limit, offset=node.offset)
         case _:
             return _Block(_relation(node))
+
+
+def _condition(text: str) -> str:
+    """Without brackets around all of it: Spark takes `FROM t WHERE (b)` for a table called `where` with a column `b`."""
+    return unwrapped(text)
 
 
 def _whole(node: Node) -> bool:

@@ -493,6 +493,7 @@ def test_arguments_are_counted_and_aggregates_of_aggregates_found(sql: str, word
         "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY n) AS m, listagg(card, ',') WITHIN GROUP (ORDER BY n) AS l FROM payments",
         "SELECT mode() WITHIN GROUP (ORDER BY n) AS o FROM payments",
         "SELECT mask(card, lowerChar => 'q') AS m FROM payments",
+        "SELECT card, count(*) AS tags, rank() OVER (ORDER BY card) AS r FROM payments GROUP BY card HAVING tags > 3",
         "SELECT aggregate(tags, 0, (a, t) -> a + length(t), a -> a * 2) AS n FROM payments",
         "SELECT lag(n, 1, 0) OVER (ORDER BY at) AS before, ntile(4) OVER (ORDER BY at) AS q FROM payments",
     ],

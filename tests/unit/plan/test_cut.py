@@ -228,9 +228,38 @@ def test_a_view_over_two_views_is_put_in_their_place() -> None:
     assert (found.strategy, found.streams) == (Strategy.RECOMPUTE, ("pay",))
 
 
-def test_an_alias_hides_the_column_of_its_name_in_having() -> None:
-    found = decide("SELECT upper(card) AS card, sum(amount) AS total FROM pay GROUP BY card HAVING card > 'A' AND total > 1 AND max(card) > 'a'")
-    assert "coalesce((upper(card)) > 'A' AND (sum(amount)) > 1 AND max(card) > 'a', false)" in sql(found.lower)
+def test_an_alias_hides_the_column_of_its_name_in_having_unless_that_is_a_group() -> None:
+    """As Spark has it: the group comes first, then the alias, then there are only columns inside of aggregates."""
+    found = decide("SELECT upper(card) AS card, sum(amount) AS amount FROM pay GROUP BY card HAVING card > 'A' AND amount > 1 AND max(amount) > 2")
+    assert "coalesce(card > 'A' AND (sum(amount)) > 1 AND max(amount) > 2, false)" in sql(found.lower)
+
+
+@pytest.mark.parametrize(
+    ("having", "flag"),
+    [
+        (
+            "SELECT c.card AS card, sum(amount) AS n FROM pay p LEFT JOIN cards c ON p.card = c.card GROUP BY p.card, c.card HAVING card = 'a'",
+            "(c.card) = 'a'",
+        ),
+        ("SELECT card AS `a``b`, count(*) AS n FROM pay GROUP BY card HAVING `a``b` = 'a' AND n > 1", "(card) = 'a' AND (count(*)) > 1"),
+    ],
+)
+def test_an_alias_in_having_is_what_it_stands_for(having: str, flag: str) -> None:
+    assert f"coalesce({flag}, false)" in sql(decide(having).lower)
+
+
+def test_beside_a_function_over_a_window_an_alias_hides_a_group_too() -> None:
+    found = decide("SELECT upper(card) AS card, rank() OVER (ORDER BY sum(amount)) AS r FROM pay GROUP BY card HAVING card = 'A'")
+    assert found.upper is not None
+    assert "WHERE (upper(__g0)) = 'A'" in sql(found.upper)
+
+
+def test_no_condition_stands_in_brackets_as_a_whole() -> None:
+    """Spark would take the word before them for the name of a table and what is in them for its columns."""
+    found = decide("SELECT card, bool_or(ok) AS n, rank() OVER (ORDER BY card) AS r FROM pay GROUP BY card HAVING n")
+    assert found.upper is not None
+    assert "WHERE __a" in sql(found.upper)
+    assert "WHERE ok" in sql(decide("SELECT card FROM pay WHERE ((ok))").lower)
 
 
 def test_a_view_that_keeps_no_rows_is_not_followed() -> None:

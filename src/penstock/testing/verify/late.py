@@ -96,7 +96,7 @@ def _without_late(node: Aggregate, streams: Mapping[str, Stream]) -> tuple[Node,
     if window.kind == "session":
         end = f"timestampadd(MICROSECOND, {_micros(window.size)}L, {window.time})"
         return replace(node, input=Filter(inner.plan, f"{end} > {mark}")), _counted(Filter(inner.plan, f"{end} <= {mark}"))
-    group = next(group for group in node.groups if scalar.window_call(group) is not None)
+    group = next(group for group in terms.grouping_expressions(node) if scalar.window_call(group) is not None)
     if scalar.output_name(group) != _WINDOW:
         raise Untraceable("the window is grouped by a part of it")
     every = _windows(window)
