@@ -11,6 +11,8 @@ import uuid
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
@@ -263,6 +265,62 @@ def test_an_archive_that_was_cut_off_gives_what_it_has_and_is_named(trial: Trial
     letters = {Path(letter["position"]["file"]).name: letter for letter in trial.rows("orders__dead") if "line" not in letter["position"]}
     assert list(letters) == ["cut.json.gz"]
     assert "cannot be unpacked to its end" in letters["cut.json.gz"]["reason"]
+
+
+def test_a_file_that_cannot_be_read_to_its_end_is_named_whatever_is_wrong_with_it_and_nothing_else_is_lost(
+    trial: Trial, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A checksum that is not the file's, a page that is damaged below a sound footer; also where history is read again, and in a table."""
+    trial.write(
+        "app.sql",
+        """
+        CREATE STREAM orders (id INT) WITH (connector = 'files', path = 'orders', format = 'json');
+        CREATE STREAM sales (id BIGINT) WITH (connector = 'files', path = 'sales', format = 'parquet');
+        CREATE TABLE cards (id INT) WITH (connector = 'files', path = 'cards', format = 'json');
+        CREATE MATERIALIZED VIEW copy AS SELECT o.id FROM orders o LEFT JOIN cards c ON o.id = c.id;
+        CREATE MATERIALIZED VIEW again AS SELECT id, (SELECT count(*) FROM cards c WHERE c.id > o.id) AS n FROM orders o;
+        CREATE MATERIALIZED VIEW sold AS SELECT id FROM sales;
+        """,
+    )
+    (trial.folder / "cards").mkdir()
+    for number in (1, 2):
+        (trial.folder / "cards" / f"{number}.json").write_text(f'{{"id": {number * 10}}}\n')
+    spoil_checksum(trial.folder / "cards" / "2.json")
+    for number in (1, 2, 3):
+        trial.feed("orders", {"id": number})
+    spoil_checksum(trial.folder / "orders" / "0001.json")
+    (trial.folder / "sales").mkdir()
+    for number in (1, 2):
+        found = trial.folder / "sales" / f"{number}.parquet"
+        pyarrow.parquet.write_table(
+            pyarrow.table({"id": range(number * 1000, number * 1000 + 1000)}), found, compression="gzip", use_dictionary=False
+        )
+    found.write_bytes(found.read_bytes()[:40] + b"\xff" * 400 + found.read_bytes()[440:])
+    trial.drain()
+    trial.feed("orders", {"id": 4})
+    trial.feed("orders", {"id": 5})
+    spoil_checksum(trial.folder / "orders" / "0004.json")
+    trial.drain()
+    assert sorted(row["id"] for row in trial.rows("copy")) == [1, 3, 4]
+    assert sorted((row["id"], row["n"]) for row in trial.rows("again")) == [(1, 1), (3, 1), (4, 1)]
+    assert sorted(row["id"] for row in trial.rows("sold")) == list(range(1000, 2000))
+    letters = {
+        stream: {Path(letter["position"]["file"]).name: letter["reason"] for letter in trial.rows(f"{stream}__dead")}
+        for stream in ("orders", "sales")
+    }
+    assert {stream: sorted(named) for stream, named in letters.items()} == {"orders": ["0001.json", "0004.json"], "sales": ["2.parquet"]}
+    assert all(reason.startswith("cannot be read to its end: ") for named in letters.values() for reason in named.values())
+    assert any("table `cards`" in record.getMessage() and "2.json: cannot be read to its end" in record.getMessage() for record in caplog.records)
+    with trial.engine() as engine:
+        assert all(verdict.equal for verdict in verify(engine, session=trial.session))
+    caplog.clear()
+    assert sorted(row["id"] for row in trial.batch("copy")) == [1, 3, 4]
+    assert sum("rows are left out" in record.getMessage() for record in caplog.records) >= 2
+
+
+def spoil_checksum(path: Path) -> None:
+    """As if the file had been changed since Hadoop wrote it."""
+    path.with_name(f".{path.name}.crc").write_bytes(b"crc\0" + (512).to_bytes(4, "big") + b"\0\0\0\0")
 
 
 def test_csv_files_of_two_orders_are_never_mixed_up(trial: Trial) -> None:
