@@ -323,6 +323,32 @@ def spoil_checksum(path: Path) -> None:
     path.with_name(f".{path.name}.crc").write_bytes(b"crc\0" + (512).to_bytes(4, "big") + b"\0\0\0\0")
 
 
+def test_the_same_bad_line_of_one_log_after_the_other_is_a_dead_letter_each_time(trial: Trial) -> None:
+    """Two views read it: that does not make two of one."""
+    trial.write(
+        "app.sql",
+        """
+        CREATE STREAM s (id INT) WITH (connector = 'files', path = 'app.log', format = 'json', tail = 'true');
+        CREATE MATERIALIZED VIEW copy AS SELECT id FROM s;
+        CREATE MATERIALIZED VIEW n AS SELECT count(*) AS n FROM s;
+        """,
+    )
+    log, lines = trial.folder / "app.log", b'bad\n{"id": 1}\n'
+    log.write_bytes(lines)
+    trial.drain()
+    log.rename(trial.folder / "app.log.1")
+    log.write_bytes(lines)
+    trial.drain()
+    log.write_bytes(b"bad\n")
+    trial.drain()
+    letters = trial.rows("s__dead")
+    assert [(letter["position"]["line"], letter["raw"]) for letter in letters] == [(1, "bad")] * 3
+    assert {letter["position"]["file"] for letter in letters} == {str(log)}
+    assert [letter["position"].get("turn", 0) for letter in letters] == [0, 0, 1]
+    assert len({letter["position"]["inode"] for letter in letters}) == 2
+    assert trial.rows("n") == [{"n": 2}]
+
+
 def test_csv_files_of_two_orders_are_never_mixed_up(trial: Trial) -> None:
     trial.write(
         "app.sql",
