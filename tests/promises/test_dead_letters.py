@@ -349,6 +349,42 @@ def test_the_same_bad_line_of_one_log_after_the_other_is_a_dead_letter_each_time
     assert trial.rows("n") == [{"n": 2}]
 
 
+@pytest.mark.parametrize("shape", ["json", "csv", "tail"])
+def test_a_time_beyond_the_years_1_to_9999_is_a_dead_letter_that_names_its_column(trial: Trial, shape: str) -> None:
+    """Milliseconds where seconds are meant are the year 55840, which no file of parquet from Python and hardly a database can take."""
+    nested = shape != "csv"
+    trial.write(
+        "app.sql",
+        f"""
+        CREATE STREAM s (id INT, at TIMESTAMP, day DATE{", more ARRAY<STRUCT<t: TIMESTAMP_NTZ>>" if nested else ""},
+            later TIMESTAMP AS (at + INTERVAL 1 DAY))
+          WITH (connector = 'files', path = 's/*', format = '{"csv" if shape == "csv" else "json"}', tail = '{str(shape == "tail").lower()}');
+        CREATE MATERIALIZED VIEW copy AS SELECT * FROM s;
+        CREATE SINK out FROM copy WITH (connector = 'files', path = 'out', format = 'parquet');
+        """,
+    )
+    good = [{"id": 1, "at": "2024-01-01T00:00:00Z", "day": "2024-01-01"}, {"id": 2, "at": "0001-01-01T00:00:00Z"}, {"id": 3, "day": "9999-12-31"}]
+    far = [{"id": 4, "at": "+55840-01-01T00:00:00Z"}, {"id": 5, "day": "-0044-03-15"}, {"id": 6, "at": "9999-12-31T12:00:00Z"}]
+    named = {4: "at", 5: "day", 6: "later"}
+    if nested:
+        good.append({"id": 7, "more": [{"t": "2024-01-01T00:00:00"}, None, {}]})
+        far += [{"id": 8, "more": [{"t": "2024-01-01T00:00:00"}, {"t": "+10000-01-01T00:00:00"}]}, {"id": 9, "at": 1_700_000_000_000}]
+        named |= {8: "more", 9: "at"}
+    if shape == "csv":
+        lines = [f"{row['id']},{row.get('at', '')},{row.get('day', '')}" for row in [*good, *far]]
+    else:
+        lines = [json.dumps(row) for row in [*good, *far]]
+    trial.feed_bytes("s", ("\n".join(lines) + "\n").encode(), shape)
+    trial.drain()
+    assert sorted(row["id"] for row in trial.rows("copy")) == [row["id"] for row in good]
+    letters = {int(letter["position"]["line"]): letter for letter in trial.rows("s__dead")}
+    assert {lines.index(letter["raw"]) + 1 for letter in letters.values()} == set(letters)
+    reasons = {[*good, *far][line - 1]["id"]: letter["reason"] for line, letter in letters.items()}
+    assert reasons == {number: f"the column `{column}` is beyond the years 1 to 9999" for number, column in named.items()}
+    assert sorted(row["id"] for row in trial.batch("copy")) == [row["id"] for row in good]
+    assert sorted(pyarrow.parquet.read_table(trial.folder / "out")["id"].to_pylist()) == [row["id"] for row in good]
+
+
 def test_csv_files_of_two_orders_are_never_mixed_up(trial: Trial) -> None:
     trial.write(
         "app.sql",
