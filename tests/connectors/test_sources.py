@@ -16,6 +16,7 @@ from pathlib import Path
 import pyarrow
 import pyarrow.parquet
 import pytest
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.datasource import DataSourceRegistration
@@ -24,6 +25,7 @@ from penstock.decode import Rules, dead_rows, decode
 from penstock.errors import OptionFault, SourceError
 from penstock.schema import Column, Schema
 from penstock.source import Limits, Source, SourceSpec, Span
+from penstock.source.broken import SKIPPING
 from penstock.source.open import open_source, table_frame
 from penstock.source.supplier import Supplier, Supply
 from penstock.spark.checkpoint import last_epoch
@@ -318,9 +320,14 @@ def test_a_broken_parquet_file_stops_nothing_and_is_named(spark: SparkSession, t
     (tmp_path / "in" / "broken.parquet").write_bytes(b"x" * 100)
     pyarrow.parquet.write_table(pyarrow.table({"id": ["text"]}), tmp_path / "in" / "other.parquet")
     source = world.open()
-    assert [row["id"] for row in drain(spark, world, tmp_path / "checkpoint")] == [1]
-    named = dict(source.unreadable(spark, Span()))  # type: ignore[attr-defined]
+    with pytest.raises(StreamingQueryException, match="FAILED_READ_FILE"):
+        drain(spark, world, tmp_path / "checkpoint")
+    named = dict(source.unreadable(spark, Span(), thorough=True))  # type: ignore[attr-defined]
     assert [Path(name).name for name in named] == ["broken.parquet", "other.parquet"]
+    assert [row["id"] for row in source.history(spark, Span()).collect()] == [1]
+    past_damage = spark.newSession()
+    past_damage.conf.set(SKIPPING, "true")
+    assert [row["id"] for row in drain(past_damage, world, tmp_path / "other checkpoint")] == [1]
 
 
 def test_the_keys_of_a_generator_follow_the_zipf_law_and_do_not_depend_on_partitions(spark: SparkSession, tmp_path: Path) -> None:

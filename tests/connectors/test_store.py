@@ -326,6 +326,16 @@ def test_dead_letters_count_once_by_position(store: Store) -> None:
     assert (found[0].raw, found[1].reason) == (b"\x00\xff'", "Ünfug")
 
 
+def test_another_record_at_the_position_of_a_dead_letter_is_one_more_and_a_repeated_one_is_not(store: Store) -> None:
+    """A topic that was made anew has its offsets again, a file that was replaced its lines."""
+    place = json.dumps({"topic": "t", "partition": 0, "offset": 7})
+    lives = [[(place, "why", record, "2026-01-01T00:00:00Z")] for record in (b"first", b"second", b"", b"\xff")]
+    assert [store.add_dead("s", life) for life in [*lives, *lives]] == [1] * 4 + [0] * 4
+    assert [row.raw for row in store.dead("s")] == [b"first", b"second", b"", b"\xff"]
+    assert all(json.loads(row.position)["offset"] == 7 for row in store.dead("s"))
+    assert len({row.position for row in store.dead("s")}) == 4
+
+
 def test_any_text_survives(store: Store) -> None:
     rows = [json.dumps({"t": text}, ensure_ascii=False) for text in ("O'Hara", 'say "hi"', "naïve 東京 🚀", "a\\b\nc\t", "", "100%", "?", "\\N")]
     driver = Driver(store)

@@ -12,6 +12,8 @@ import uuid
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
@@ -266,6 +268,124 @@ def test_an_archive_that_was_cut_off_gives_what_it_has_and_is_named(trial: Trial
     letters = {Path(letter["position"]["file"]).name: letter for letter in trial.rows("orders__dead") if "line" not in letter["position"]}
     assert list(letters) == ["cut.json.gz"]
     assert "cannot be unpacked to its end" in letters["cut.json.gz"]["reason"]
+
+
+def test_a_file_that_cannot_be_read_to_its_end_is_named_whatever_is_wrong_with_it_and_nothing_else_is_lost(
+    trial: Trial, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A checksum that is not the file's, a page that is damaged below a sound footer; also where history is read again, and in a table."""
+    trial.write(
+        "app.sql",
+        """
+        CREATE STREAM orders (id INT) WITH (connector = 'files', path = 'orders', format = 'json');
+        CREATE STREAM sales (id BIGINT) WITH (connector = 'files', path = 'sales', format = 'parquet');
+        CREATE TABLE cards (id INT) WITH (connector = 'files', path = 'cards', format = 'json');
+        CREATE MATERIALIZED VIEW copy AS SELECT o.id FROM orders o LEFT JOIN cards c ON o.id = c.id;
+        CREATE MATERIALIZED VIEW again AS SELECT id, (SELECT count(*) FROM cards c WHERE c.id > o.id) AS n FROM orders o;
+        CREATE MATERIALIZED VIEW sold AS SELECT id FROM sales;
+        """,
+    )
+    (trial.folder / "cards").mkdir()
+    for number in (1, 2):
+        (trial.folder / "cards" / f"{number}.json").write_text(f'{{"id": {number * 10}}}\n')
+    spoil_checksum(trial.folder / "cards" / "2.json")
+    for number in (1, 2, 3):
+        trial.feed("orders", {"id": number})
+    spoil_checksum(trial.folder / "orders" / "0001.json")
+    (trial.folder / "sales").mkdir()
+    for number in (1, 2):
+        found = trial.folder / "sales" / f"{number}.parquet"
+        pyarrow.parquet.write_table(
+            pyarrow.table({"id": range(number * 1000, number * 1000 + 1000)}), found, compression="gzip", use_dictionary=False
+        )
+    found.write_bytes(found.read_bytes()[:40] + b"\xff" * 400 + found.read_bytes()[440:])
+    trial.drain()
+    trial.feed("orders", {"id": 4})
+    trial.feed("orders", {"id": 5})
+    spoil_checksum(trial.folder / "orders" / "0004.json")
+    trial.drain()
+    assert sorted(row["id"] for row in trial.rows("copy")) == [1, 3, 4]
+    assert sorted((row["id"], row["n"]) for row in trial.rows("again")) == [(1, 1), (3, 1), (4, 1)]
+    assert sorted(row["id"] for row in trial.rows("sold")) == list(range(1000, 2000))
+    letters = {
+        stream: {Path(letter["position"]["file"]).name: letter["reason"] for letter in trial.rows(f"{stream}__dead")}
+        for stream in ("orders", "sales")
+    }
+    assert {stream: sorted(named) for stream, named in letters.items()} == {"orders": ["0001.json", "0004.json"], "sales": ["2.parquet"]}
+    assert all(reason.startswith("cannot be read to its end: ") for named in letters.values() for reason in named.values())
+    assert any("table `cards`" in record.getMessage() and "2.json: cannot be read to its end" in record.getMessage() for record in caplog.records)
+    with trial.engine() as engine:
+        assert all(verdict.equal for verdict in verify(engine, session=trial.session))
+    caplog.clear()
+    assert sorted(row["id"] for row in trial.batch("copy")) == [1, 3, 4]
+    assert sum("rows are left out" in record.getMessage() for record in caplog.records) >= 2
+
+
+def spoil_checksum(path: Path) -> None:
+    """As if the file had been changed since Hadoop wrote it."""
+    path.with_name(f".{path.name}.crc").write_bytes(b"crc\0" + (512).to_bytes(4, "big") + b"\0\0\0\0")
+
+
+def test_the_same_bad_line_of_one_log_after_the_other_is_a_dead_letter_each_time(trial: Trial) -> None:
+    """Two views read it: that does not make two of one."""
+    trial.write(
+        "app.sql",
+        """
+        CREATE STREAM s (id INT) WITH (connector = 'files', path = 'app.log', format = 'json', tail = 'true');
+        CREATE MATERIALIZED VIEW copy AS SELECT id FROM s;
+        CREATE MATERIALIZED VIEW n AS SELECT count(*) AS n FROM s;
+        """,
+    )
+    log, lines = trial.folder / "app.log", b'bad\n{"id": 1}\n'
+    log.write_bytes(lines)
+    trial.drain()
+    log.rename(trial.folder / "app.log.1")
+    log.write_bytes(lines)
+    trial.drain()
+    log.write_bytes(b"bad\n")
+    trial.drain()
+    letters = trial.rows("s__dead")
+    assert [(letter["position"]["line"], letter["raw"]) for letter in letters] == [(1, "bad")] * 3
+    assert {letter["position"]["file"] for letter in letters} == {str(log)}
+    assert [letter["position"].get("turn", 0) for letter in letters] == [0, 0, 1]
+    assert len({letter["position"]["inode"] for letter in letters}) == 2
+    assert trial.rows("n") == [{"n": 2}]
+
+
+@pytest.mark.parametrize("shape", ["json", "csv", "tail"])
+def test_a_time_beyond_the_years_1_to_9999_is_a_dead_letter_that_names_its_column(trial: Trial, shape: str) -> None:
+    """Milliseconds where seconds are meant are the year 55840, which no file of parquet from Python and hardly a database can take."""
+    nested = shape != "csv"
+    trial.write(
+        "app.sql",
+        f"""
+        CREATE STREAM s (id INT, at TIMESTAMP, day DATE{", more ARRAY<STRUCT<t: TIMESTAMP_NTZ>>" if nested else ""},
+            later TIMESTAMP AS (at + INTERVAL 1 DAY))
+          WITH (connector = 'files', path = 's/*', format = '{"csv" if shape == "csv" else "json"}', tail = '{str(shape == "tail").lower()}');
+        CREATE MATERIALIZED VIEW copy AS SELECT * FROM s;
+        CREATE SINK out FROM copy WITH (connector = 'files', path = 'out', format = 'parquet');
+        """,
+    )
+    good = [{"id": 1, "at": "2024-01-01T00:00:00Z", "day": "2024-01-01"}, {"id": 2, "at": "0001-01-01T00:00:00Z"}, {"id": 3, "day": "9999-12-31"}]
+    far = [{"id": 4, "at": "+55840-01-01T00:00:00Z"}, {"id": 5, "day": "-0044-03-15"}, {"id": 6, "at": "9999-12-31T12:00:00Z"}]
+    named = {4: "at", 5: "day", 6: "later"}
+    if nested:
+        good.append({"id": 7, "more": [{"t": "2024-01-01T00:00:00"}, None, {}]})
+        far += [{"id": 8, "more": [{"t": "2024-01-01T00:00:00"}, {"t": "+10000-01-01T00:00:00"}]}, {"id": 9, "at": 1_700_000_000_000}]
+        named |= {8: "more", 9: "at"}
+    if shape == "csv":
+        lines = [f"{row['id']},{row.get('at', '')},{row.get('day', '')}" for row in [*good, *far]]
+    else:
+        lines = [json.dumps(row) for row in [*good, *far]]
+    trial.feed_bytes("s", ("\n".join(lines) + "\n").encode(), shape)
+    trial.drain()
+    assert sorted(row["id"] for row in trial.rows("copy")) == [row["id"] for row in good]
+    letters = {int(letter["position"]["line"]): letter for letter in trial.rows("s__dead")}
+    assert {lines.index(letter["raw"]) + 1 for letter in letters.values()} == set(letters)
+    reasons = {[*good, *far][line - 1]["id"]: letter["reason"] for line, letter in letters.items()}
+    assert reasons == {number: f"the column `{column}` is beyond the years 1 to 9999" for number, column in named.items()}
+    assert sorted(row["id"] for row in trial.batch("copy")) == [row["id"] for row in good]
+    assert sorted(pyarrow.parquet.read_table(trial.folder / "out")["id"].to_pylist()) == [row["id"] for row in good]
 
 
 def test_csv_files_of_two_orders_are_never_mixed_up(trial: Trial) -> None:

@@ -14,9 +14,11 @@ from typing import Protocol
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from penstock.decode import computed
 from penstock.decode.reasons import CLOCK, INVALID_UTF8, MISFIT, MORE_FOLLOWS, NO_COLUMNS, NO_VALUE, NOT_JSON, Fault, FutureGuard
+from penstock.decode.years import beyond_years
 from penstock.schema import Schema, quote
 
 VALUE = "__value"
@@ -71,9 +73,11 @@ class Rules:
 
         A computed column stands in every condition as it is: kept in a column of its own, every row would be copied for it.
         """
-        values = [computed.value(text, schema).alias(name) for name, text in self.computed.items()]
-        reason = _reason([*faults, *self.faults(schema)], self.words).alias(REASON)
-        return rows.select(*_columns(schema), *values, reason, record.cast("binary").alias(RAW), F.col(POSITION))
+        values = [*_columns(schema), *(computed.value(text, schema) for text in self.computed.values())]
+        columns = [value.alias(name) for value, name in zip(values, [*schema.names, *self.computed], strict=True)]
+        far = _beyond_years(values, rows.select(*columns).schema)
+        reason = _reason([*faults, *self.faults(schema), *far], self.words).alias(REASON)
+        return rows.select(*columns, reason, record.cast("binary").alias(RAW), F.col(POSITION))
 
 
 def decode(raw: DataFrame, spec: Described, rules: Rules) -> DataFrame:
@@ -159,6 +163,11 @@ def _reason(faults: Sequence[Fault], words: bool) -> Column:
     if not words:
         return F.when(reduce(or_, (condition for condition, _ in faults)), F.lit(""))
     return F.coalesce(*(F.when(condition, said()) for condition, said in faults))
+
+
+def _beyond_years(values: Sequence[Column], types: StructType) -> list[Fault]:
+    found = [(field.name, beyond_years(value, field.dataType)) for value, field in zip(values, types.fields, strict=True)]
+    return [(condition, _words(f"the column `{name}` is beyond the years 1 to 9999")) for name, condition in found if condition is not None]
 
 
 def _words(said: str) -> Callable[[], Column]:

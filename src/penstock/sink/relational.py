@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
@@ -165,11 +166,23 @@ class RelationalStore:
             session.run("DELETE FROM penstock_dead_batch")
             columns = ("n", "position", "reason", "raw", "seen_at")
             session.load("penstock_dead_batch", columns, ((n, where, _printable(why), raw, at) for n, (where, why, raw, at) in enumerate(rows)))
+            self._tell_apart(session, stream)
             return session.run(
                 "INSERT INTO penstock_dead (stream, position, reason, raw, seen_at)"
                 " SELECT ?, position, reason, raw, seen_at FROM penstock_dead_batch WHERE true ORDER BY n ON CONFLICT DO NOTHING",
                 stream,
             )
+
+    def _tell_apart(self, session: Session, stream: str) -> None:
+        """Another record than the one kept of its position is no repetition: the topic or file was made anew. Its position says what it holds."""
+        found = session.fetch(
+            "SELECT b.n, b.position, b.raw FROM penstock_dead_batch b JOIN penstock_dead d ON d.stream = ? AND d.position = b.position"
+            " WHERE d.raw <> b.raw",
+            stream,
+        )
+        for n, position, raw in found:
+            place = {**json.loads(position), "record": hashlib.sha256(raw).hexdigest()[:12]}
+            session.run("UPDATE penstock_dead_batch SET position = ? WHERE n = ?", json.dumps(place, ensure_ascii=False), n)
 
     def dead(self, stream: str) -> Iterator[DeadRow]:
         for row in self._stream("SELECT position, reason, raw, seen_at FROM penstock_dead WHERE stream = ? ORDER BY id", stream):

@@ -134,7 +134,7 @@ class Store(Protocol):
     def views(self) -> list[str]: ...
 
     def add_dead(self, stream: str, rows: Iterable[tuple[str, str, bytes, str]]) -> int:
-        """Keep dead letters (position, reason, raw, seen at); one position counts once. How many were new."""
+        """Keep dead letters (position as JSON, reason, raw, seen at); one record at a position counts once. How many were new."""
 
     def dead(self, stream: str) -> Iterator[DeadRow]: ...
 

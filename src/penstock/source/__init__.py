@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from penstock.schema import Schema
+from penstock.source.broken import BrokenFiles
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -20,13 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SourceSpec:
-    """What a connector is given: plain option values (secrets already read) and two folders."""
+    """What a connector is given: plain option values (secrets already read), two folders, and what is known of its files."""
 
     name: str
     options: Mapping[str, str] = field(repr=False)
     schema: Schema
     folder: Path
     state: Path
+    broken: BrokenFiles = field(default_factory=BrokenFiles, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -81,10 +83,10 @@ class Recorded(Protocol):
 
 @runtime_checkable
 class SkipsFiles(Protocol):
-    """A source whose reader skips files, or the rest of them, that it cannot read."""
+    """A source that reads files which are known to be broken as far as they go; any other that cannot be read fails."""
 
-    def unreadable(self, spark: SparkSession, span: Span) -> list[tuple[str, str]]:
-        """The files of `span` that were skipped, each with the reason."""
+    def unreadable(self, spark: SparkSession, span: Span, *, thorough: bool = False) -> list[tuple[str, str]]:
+        """The files of `span` that are not read, or not to their end, each with the reason; `thorough`: all are read once more to find out."""
         ...
 
 

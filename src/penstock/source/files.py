@@ -3,7 +3,8 @@
 Live: files are taken by their time of modification, those of one instant in the order of the listing (a file that
 grows after it was taken is not read again: that is what `tail` is for). Names that begin with `.` or `_` are ignored,
 so a writer can make a file appear at once by renaming it. Replayable: yes. Unit of parallelism: a file, or a part of it.
-A file that cannot be read (broken parquet), or not to its end (a truncated .gz), is skipped from there on and named by `unreadable`.
+A file that cannot be read (broken parquet), or not to its end (a truncated .gz), fails until it is known to be broken (`source.broken`): from
+then on it gives what it has and is named by `unreadable`. Live that is the session's to decide, for Spark's setting is one for all files.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import gzip
 import re
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache, reduce
 from pathlib import Path
 from urllib.parse import urlparse
@@ -27,6 +29,7 @@ from penstock.errors import OptionFault, SourceError
 from penstock.patterns import matches
 from penstock.schema import Column, Schema, quote
 from penstock.source import Limits, SourceSpec, Span
+from penstock.source.broken import failed_to_read, is_out_of_reach
 from penstock.source.filelog import entry_of, files_between
 from penstock.source.options import option_value
 
@@ -42,6 +45,14 @@ _FILE_POSITION = "to_json(named_struct('file', regexp_replace(url_decode(replace
 
 # Spark puts together all that it knows of a file for every row that is asked for its file, even if nobody looks.
 _NO_POSITION = "CAST(NULL AS STRING) AS __position"
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """How some files are read: with which columns, in their order, and whether on past what is broken in them."""
+
+    columns: Schema
+    broken: bool = False
 
 
 class Files:
@@ -62,28 +73,30 @@ class Files:
     def history(self, spark: SparkSession, span: Span) -> DataFrame:
         whole = span.start is None and span.end is None
         files = [] if whole else self._logged(span)
-        orders = self._orders(present(self.path) if whole else files) if self._header else {}
-        if set(orders) - {self.written}:
-            frames = (self._read(spark, [plain(file) for file in group], self._base(), columns) for columns, group in orders.items())
+        kinds = self._kinds(present(self.path) if whole else files) if self._header or self._spec.broken else {}
+        if set(kinds) - {_Kind(self.written)}:
+            frames = (self._read(spark, [plain(file) for file in group], self._base(), kind) for kind, group in kinds.items())
             return reduce(DataFrame.unionAll, frames)
         if whole:
-            return self._read(spark, self.path if self._anything() else [], {}, self.written)
-        return self._read(spark, [plain(file) for file in files], self._base(), self.written)
+            return self._read(spark, self.path if self._anything() else [], {}, _Kind(self.written))
+        return self._read(spark, [plain(file) for file in files], self._base(), _Kind(self.written))
 
-    def _read(self, spark: SparkSession, paths: str | list[str], more: Mapping[str, str], columns: Schema) -> DataFrame:
-        reader = spark.read.format(self._format).options(**self._reading(), **more)
-        return self._rows(reader.schema(self._read_schema(columns)).load(paths))
+    def _read(self, spark: SparkSession, paths: str | list[str], more: Mapping[str, str], kind: _Kind) -> DataFrame:
+        reader = spark.read.format(self._format).options(**self._reading(), **more, **_past_damage(kind.broken))
+        return self._rows(reader.schema(self._read_schema(kind.columns)).load(paths))
 
     def lines(self, spark: SparkSession, files: Sequence[str]) -> DataFrame:
         found = [] if self._format == "parquet" else [plain(file) for file in files]
-        return spark.read.schema("value STRING").text(found).selectExpr("value AS __value", _FILE_POSITION)
+        reader = spark.read.schema("value STRING").options(**_past_damage(any(self._spec.broken.reason(file) for file in files)))
+        return reader.text(found).selectExpr("value AS __value", _FILE_POSITION)
 
-    def _orders(self, files: list[str]) -> dict[Schema, list[str]]:
-        """Csv files by the columns to read them with: one whose header has them in another order has its own. (Live all are read in one.)"""
-        found: dict[Schema, list[str]] = {}
+    def _kinds(self, files: list[str]) -> dict[_Kind, list[str]]:
+        """Files by how they are to be read: a csv file whose header has another order has its own columns. (Live all are read in one way.)"""
+        found: dict[_Kind, list[str]] = {}
         for file in files:
-            header = _header(urlparse_path(file)) if is_local(file) else []
-            found.setdefault(self._columns_by(file, header) if self._in_other_order(header) else self.written, []).append(file)
+            header = _header(urlparse_path(file)) if self._header and is_local(file) else []
+            columns = self._columns_by(file, header) if self._in_other_order(header) else self.written
+            found.setdefault(_Kind(columns, self._spec.broken.reason(urlparse_path(file)) is not None), []).append(file)
         return found
 
     def _logged(self, span: Span) -> list[str]:
@@ -102,8 +115,8 @@ class Files:
     def close(self) -> None:
         return None
 
-    def unreadable(self, spark: SparkSession, span: Span) -> list[tuple[str, str]]:
-        """Files that Spark skips, whole or from some point on, with the reason: broken archives, parquet that is broken or of other types.
+    def unreadable(self, spark: SparkSession, span: Span, *, thorough: bool = False) -> list[tuple[str, str]]:
+        """Files that are known to be broken, and parquet that is broken or of other types; see `SkipsFiles`.
 
         OptionFault for a csv file of an epoch whose header has the columns in another order: live, all are read in one, and its values would be
         mixed up.
@@ -112,21 +125,28 @@ class Files:
         names = present(self.path) if whole or span.log is None else files_between(span.log, entry_of(span.start), entry_of(span.end))
         if self._header and not whole:
             self._same_order([urlparse_path(name) for name in names if is_local(name)])
-        if self._format != "parquet":
-            return self._cut_off(spark, [name for name in names if name.endswith(_PACKED)])
-        return self._broken_parquet(spark, names)
+        found = dict(self._broken_parquet(spark, names)) if self._format == "parquet" else {}
+        known = {urlparse_path(name): reason for name in names if (reason := self._spec.broken.reason(urlparse_path(name)))}
+        if thorough:
+            found |= self._cut_off(spark, [name for name in names if urlparse_path(name) not in found.keys() | known.keys()])
+            for name, reason in found.items():
+                self._spec.broken.add(name, reason)
+        return list((found | known).items())
 
-    def _cut_off(self, spark: SparkSession, names: list[str]) -> list[tuple[str, str]]:
-        """Those that cannot be unpacked to their end: all are tried at once, and one by one only when that fails."""
-        reader = spark.read.option("ignoreCorruptFiles", "false")
+    def _cut_off(self, spark: SparkSession, names: list[str]) -> dict[str, str]:
+        """Those that cannot be read to their end: all are tried at once, and one by one only when that fails."""
         try:
             if names:
-                reader.text([plain(name) for name in names]).count()
-            return []
+                read = self._read(spark, [plain(name) for name in names], self._base(), _Kind(self.written))
+                read.write.format("noop").mode("overwrite").save()
+            return {}
         except (PySparkException, Py4JJavaError) as error:
+            if not failed_to_read(error) or is_out_of_reach(error):
+                return {}
             if len(names) == 1:
-                return [(urlparse_path(names[0]), f"cannot be unpacked to its end: {_root_cause(error)}")]
-        return [found for name in names for found in self._cut_off(spark, [name])]
+                how = "unpacked" if names[0].endswith(_PACKED) else "read"
+                return {urlparse_path(names[0]): f"cannot be {how} to its end: {_root_cause(error)}"}
+        return {file: reason for name in names for file, reason in self._cut_off(spark, [name]).items()}
 
     def _same_order(self, names: list[str]) -> None:
         for name in names:
@@ -190,11 +210,11 @@ class Files:
     def _reading(self) -> Mapping[str, str]:
         """Options of Spark's reader. All columns are always parsed: which rows are bad must not depend on who reads."""
         if self._format == "json":
-            return {"columnNameOfCorruptRecord": CORRUPT, "ignoreCorruptFiles": "true"}
+            return {"columnNameOfCorruptRecord": CORRUPT}
         if self._format == "csv":
             header = "true" if self._header else "false"
-            return {"columnNameOfCorruptRecord": CORRUPT, "columnPruning": "false", "header": header, "escape": '"', "ignoreCorruptFiles": "true"}
-        return {"ignoreCorruptFiles": "true"} | ({"lineSep": self._line_end} if self._line_end else {})
+            return {"columnNameOfCorruptRecord": CORRUPT, "columnPruning": "false", "header": header, "escape": '"'}
+        return {"lineSep": self._line_end} if self._line_end else {}
 
     def _read_schema(self, columns: Schema) -> str:
         if self._format == "text":
@@ -294,6 +314,10 @@ def _below(file: Path, roots: list[Path]) -> tuple[str, ...]:
 
 def is_local(path: str) -> bool:
     return "://" not in path or path.startswith("file:")
+
+
+def _past_damage(broken: bool) -> Mapping[str, str]:
+    return {"ignoreCorruptFiles": "true" if broken else "false"}
 
 
 def _bound(limits: Limits) -> Mapping[str, str]:

@@ -36,13 +36,16 @@ class Mark:
 
 @dataclass(frozen=True)
 class Piece:
-    """Bytes first..end of one file: whole lines, the first of which has number `line`."""
+    """Bytes first..end of one file: whole lines, the first of which has number `line`; `turn`, `head` and `headed` as in its mark."""
 
     inode: int
     file: str
     first: int
     end: int
     line: int
+    turn: int = 0
+    head: str = ""
+    headed: int = 0
 
 
 Marks = dict[int, Mark]
@@ -93,19 +96,19 @@ def pieces(start: Mapping[int, Mark], end: Mapping[int, Mark]) -> list[Piece]:
         same = before is not None and before.turn == mark.turn
         first, lines = (before.bytes, before.lines) if before is not None and same else (0, 0)
         if mark.bytes > first:
-            found.extend(_cut(Piece(inode, mark.file, first, mark.bytes, lines + 1)))
+            found.extend(_cut(Piece(inode, mark.file, first, mark.bytes, lines + 1, mark.turn, mark.head, mark.headed)))
     return found
 
 
 def find(piece: Piece) -> str | None:
-    """Where the file of a piece is now; None when it is gone or too short, so that the piece is lost."""
+    """Where the file of a piece is now; None when it is gone, too short or written anew since, so that the piece is lost."""
     for name in (piece.file, *_siblings(piece.file)):
         try:
             found = os.stat(name)
+            if found.st_ino == piece.inode:
+                return name if found.st_size >= piece.end and _head(name, piece.headed) == piece.head else None
         except OSError:
             continue
-        if found.st_ino == piece.inode:
-            return name if found.st_size >= piece.end else None
     return None
 
 
@@ -163,8 +166,7 @@ def _current(inode: int, name: str, mark: Mark | None) -> Mark:
 
 def _holds(inode: int, mark: Mark) -> bool:
     """Whether all that was read of a file can be read again."""
-    name = find(Piece(inode, mark.file, 0, mark.bytes, 1)) if mark.bytes else None
-    return mark.bytes == 0 or (name is not None and _head(name, mark.headed) == mark.head)
+    return mark.bytes == 0 or find(Piece(inode, mark.file, 0, mark.bytes, 1, mark.turn, mark.head, mark.headed)) is not None
 
 
 def _head(name: str, count: int) -> str:

@@ -3,6 +3,7 @@
 Only whole lines are read. A log that is renamed is read to its end as long as it stays in its folder, and the new file
 of its name from the beginning; a log that is emptied starts anew. Replayable: as long as the files are there and hold what
 was read of them, else a SourceError; what was lost between planning and reading a batch is one dead letter, not a failure.
+A position is file and line, with the inode and how often the file was begun anew: a log has the name, and may have the inode, of another.
 Unit of parallelism: 32 MB of a file.
 """
 
@@ -29,7 +30,8 @@ LINES = "penstock_lines"
 _MEGABYTE = 1024 * 1024
 _known: set[str] = set()
 _guard = threading.Lock()
-_SCHEMA = pyarrow.schema([("value", pyarrow.binary()), ("file", pyarrow.string()), ("line", pyarrow.int64())])
+_COLUMNS = {"value": pyarrow.binary(), "file": pyarrow.string(), "line": pyarrow.int64(), "inode": pyarrow.int64(), "turn": pyarrow.int32()}
+_SCHEMA = pyarrow.schema(list(_COLUMNS.items()))
 
 Offset = dict[str, dict[str, str | int]]
 
@@ -68,7 +70,9 @@ class Tail:
     def _records(self, lines: DataFrame) -> DataFrame:
         # A blank line holds no record, as in a file that is not followed; in a text it is a line like any other.
         kept = lines if self._is_text else lines.where("value IS NULL OR trim(CAST(value AS STRING)) <> ''")
-        return kept.selectExpr("value AS __value", "to_json(named_struct('file', file, 'line', line)) AS __position")
+        # Neither the name nor the inode alone tells one log from the next; a log's first life is not worth a word.
+        place = "to_json(named_struct('file', file, 'line', line, 'inode', inode, 'turn', nullif(turn, 0)))"
+        return kept.selectExpr("value AS __value", f"{place} AS __position")
 
 
 def _register(spark: SparkSession) -> str:
@@ -85,14 +89,14 @@ def _register(spark: SparkSession) -> str:
 
 
 class Lines(DataSource):
-    """Lines with file and number. Options: files (a path or glob), chunk (bytes of a micro-batch), plan (pieces to read at once)."""
+    """Lines with their place. Options: files (a path or glob), chunk (bytes of a micro-batch), plan (pieces to read at once)."""
 
     @classmethod
     def name(cls) -> str:
         return LINES
 
     def schema(self) -> str:
-        return "value BINARY, file STRING, line BIGINT"
+        return "value BINARY, file STRING, line BIGINT, inode BIGINT, turn INT"
 
     def reader(self, schema: StructType) -> LineReader:
         return LineReader([Piece(**piece) for piece in json.loads(self.options["plan"])])
@@ -165,6 +169,6 @@ def _batches(partition: InputPartition) -> Iterator[pyarrow.RecordBatch]:
 
 def _batch(lines: Sequence[bytes | None], piece: Piece, first: int) -> pyarrow.RecordBatch:
     values = pyarrow.array(lines, pyarrow.binary())
-    names = pyarrow.repeat(piece.file, len(lines))
     numbers = pyarrow.array(range(first, first + len(lines)), pyarrow.int64())
-    return pyarrow.RecordBatch.from_arrays([values, names, numbers], schema=_SCHEMA)
+    name, inode, turn = (pyarrow.repeat(pyarrow.scalar(getattr(piece, of), _COLUMNS[of]), len(lines)) for of in ("file", "inode", "turn"))
+    return pyarrow.RecordBatch.from_arrays([values, name, numbers, inode, turn], schema=_SCHEMA)

@@ -18,6 +18,7 @@ from py4j.java_gateway import JavaObject
 from pyspark.sql import SparkSession
 
 from penstock.decode import could_be_read, locate_lines, originals
+from penstock.errors import SourceError
 from penstock.sink.store import Store
 from penstock.source import HasLines, SkipsFiles, Span
 from penstock.spark.checkpoint import read_epoch, source_order, span_of
@@ -40,10 +41,15 @@ class DeadLetters:
         """How many were new, of all streams."""
         return self.by_stream.total()
 
-    def collect(self, execution: JavaObject, epoch: int) -> int:
-        """Keep the epoch's dead letters; how many rows it made of streams whose rows are not their source's records."""
+    def collect(self, execution: JavaObject, epoch: int, *, past_damage: bool = False) -> int:
+        """Keep the epoch's dead letters; how many rows it made of streams whose rows are not their source's records.
+
+        `past_damage`: the epoch was read on past any file that failed, which only those that are known to be broken may do.
+        """
         counts = self._gates.counts(execution)
         for stream in counts:
+            if past_damage:
+                self._check_complete(stream, epoch, counts[stream].rows)
             self.rows_by_stream[stream] += counts[stream].rows
             self._name_unreadable(stream, epoch)
             if counts[stream].dead:
@@ -62,6 +68,16 @@ class DeadLetters:
             seen = datetime.now(UTC).isoformat()
             letters = [(json.dumps({"file": file}), reason, b"", seen) for file, reason in skipped]
             self.by_stream[stream] += self._store.add_dead(stream, letters) if letters else 0  # a transaction for nothing is one in every epoch
+
+    def _check_complete(self, stream: str, epoch: int, rows: int) -> None:
+        """SourceError where rows of files that are sound were lost; a stream that is read twice is counted twice."""
+        source = self._sources[stream]
+        if not isinstance(source, SkipsFiles):
+            return
+        read = source.history(self._desk, self._span(stream, epoch)).drop("__position")
+        ((there, _),) = read.selectExpr("count(*)", "bit_xor(xxhash64(*)) AS every_column_is_read").collect()
+        if rows < there or (there and rows % there):
+            raise SourceError(f"stream `{stream}`: {rows} rows were read where there are {there}", hint="a file could not be had: it is read again")
 
     def _fetch(self, stream: str, epoch: int) -> None:
         logged = read_epoch(self._checkpoint, epoch)

@@ -14,6 +14,7 @@ _SEE_ALSO = re.compile(r"\s*(?:Please,? )?[Rr]efer to ['\"`]?https?://\S+ for a 
 _CONDITION = re.compile(r"^\[([A-Z0-9_]+)(?:\.[A-Z0-9_]+)*\]\s*")
 _CALL_FAILED = re.compile(r"An error occurred while calling \S+\.\n")
 _CAUSE = re.compile(r"^(?::|Caused by:) ([\w.$]+): (.*?)(?: SQLSTATE.*)?$", re.MULTILINE)
+_UNREAD = "FAILED_READ_FILE"
 ASKED = "query"  # the view that stands for a SELECT which is asked once
 _KINDS: tuple[tuple[str, type[UserError]], ...] = (
     ("UNRESOLVED_COLUMN", NameFault),
@@ -61,6 +62,9 @@ def in_users_words(error: Exception, view: View | None) -> PenstockError:
     if kind is not None:
         where, excerpt = _place(error, view)
         return kind(f"view `{view.name}`: {message}" if view and view.name != ASKED else message, where=where, excerpt=excerpt, hint=hint)
+    if condition == _UNREAD:
+        said = (_said_of(condition, str(error)) or "Encountered error while reading a file").rstrip(". ")
+        return SourceError(said if said in message else f"{said}: {message}", hint="put the file right, or take it away; it is read again then")
     if any(word in text for word in ("KafkaException", "TimeoutException", "org.apache.kafka", "UnknownTopicOrPartition")):
         return SourceError(f"Kafka does not answer: {message}", hint="is the broker running, and does the topic exist? `penstock broker status`")
     return EngineError(message or type(error).__name__, hint="the whole trace is in logs/spark.log of the state folder")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -19,6 +19,7 @@ from penstock.plan.watermarks import scoped
 from penstock.schema import quote
 from penstock.settings import Settings
 from penstock.source import HasLines, Limits, Source, SourceSpec, Span
+from penstock.source.broken import BrokenFiles
 from penstock.source.open import open_source, table_frame
 from penstock.spark.gate import BARRIER, gate
 
@@ -31,6 +32,8 @@ class App:
     settings: Settings
     state: Path
     secret: Callable[[str], str]
+    broken: BrokenFiles = field(default_factory=BrokenFiles)
+    """The files of its streams and tables that turned out not to be readable to their end."""
 
     def seen_by(self, view: View) -> App:
         """The app as a view sees it, which may declare event times of its own: they judge which records are dated too far ahead."""
@@ -41,7 +44,7 @@ class App:
         return {name: self.secret(value.name) if isinstance(value, Secret) else _text(value) for name, value in options.items()}
 
     def spec(self, item: Stream | Table) -> SourceSpec:
-        return SourceSpec(item.name, self.options(item.options), item.schema.given, self.declared.folder, self.state)
+        return SourceSpec(item.name, self.options(item.options), item.schema.given, self.declared.folder, self.state, self.broken)
 
     def source(self, stream: Stream) -> Source:
         return open_source(self.spec(stream))

@@ -8,6 +8,7 @@ has run, where the number that a good record is compared with tells the gates of
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -55,14 +56,14 @@ class Gates:
     """
 
     def __init__(self, streams: Iterable[str]) -> None:
-        self._marks = {stream: f" {_number(stream)} " for stream in streams}
+        self._marks = {stream: re.compile(rf" {_number(stream)}\b") for stream in streams}
         self._places: list[_Place] = []
 
     def counts(self, execution: JavaObject) -> dict[str, Count]:
         """By stream; a stream that the epoch had nothing of may be absent."""
         plan = execution.executedPlan()
         found = [(place, plan.p(place.gate)) for place in self._places]
-        if not found or any(node is None or self._marks[place.stream] not in _text(node) for place, node in found):
+        if not found or any(node is None or not self._marks[place.stream].search(_text(node)) for place, node in found):
             self._places = list(self._search(plan))
             found = [(place, plan.p(place.gate)) for place in self._places]
         counts: dict[str, Count] = {}
@@ -81,7 +82,7 @@ class Gates:
             if node.nodeName() != "Filter":
                 continue
             text = _text(node)
-            yield from (_Place(stream, number, _below(plan, number)) for stream, mark in self._marks.items() if mark in text)
+            yield from (_Place(stream, number, _below(plan, number)) for stream, mark in self._marks.items() if mark.search(text))
 
 
 def _text(node: JavaObject) -> str:

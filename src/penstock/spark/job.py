@@ -20,14 +20,16 @@ from penstock.change import Additions, Change, Epoch
 from penstock.eventtime import interval
 from penstock.plan.cut import Strategy
 from penstock.plan.divide import KEPT
-from penstock.plan.nodes import Order
+from penstock.plan.nodes import Order, names_read
 from penstock.points import reach
 from penstock.share.jobs import Job, Member
 from penstock.sink.store import AlreadyCommitted, EpochWriter, Store
 from penstock.source import Span
+from penstock.source.broken import SKIPPING
 from penstock.spark import rows
 from penstock.spark.agreement import check_ledger
-from penstock.spark.checkpoint import log_of, read_epoch, source_order, span_of
+from penstock.spark.broken import FilesAreBroken, newly_broken
+from penstock.spark.checkpoint import last_epoch, log_of, read_epoch, source_order, span_of
 from penstock.spark.deadletters import DeadLetters
 from penstock.spark.epochlog import EpochLog
 from penstock.spark.frames import App
@@ -58,6 +60,9 @@ class JobRun:
         self._stopping = threading.Event()
         self._started = threading.Event()
         self._in_epoch = self._closed = self._done = False
+        self._known_broken = app.broken.names()
+        self._past_damage = bool(self._known_broken)
+        self._spark.conf.set(SKIPPING, str(self._past_damage).lower())
         self.rows_made = 0
         self.query: StreamingQuery | None = None
         check_ledger(job.name, incarnation.checkpoint, store.committed(job.name, incarnation.name))
@@ -145,7 +150,7 @@ class JobRun:
             if self._timed:
                 self._log.keep(number)
             self._started.wait()
-            self.rows_made += self._dead.collect(self._observed_plan(), number)
+            self.rows_made += self._dead.collect(self._observed_plan(), number, past_damage=self._past_damage)
             fresh = None
             try:
                 fresh = self._commit(table, number)
@@ -155,11 +160,20 @@ class JobRun:
                 log.info("epoch %d of %s is a replay of what is already stored", number, self.job.name)
             self._outbox.deliver(fresh)
             self._done = True
+            if self._past_damage:  # the epoch that failed is done: from the next one on a file that fails is an error again
+                self._past_damage = False
+                frame.sparkSession.conf.set(SKIPPING, "false")
         except Exception as error:
             self.failure = error
             raise
         finally:
             self._in_epoch = False
+
+    def cause_of(self, end: Exception) -> Exception:
+        """What ended the query: FilesAreBroken where it was for files that are known to be broken from now on."""
+        error = self.failure or end
+        found = newly_broken(error, self._desk, self._app, self._known_broken, self._read_last)
+        return FilesAreBroken("; ".join(found)) if found else error
 
     def _observed_plan(self) -> object:
         assert self.query is not None
@@ -237,9 +251,18 @@ class JobRun:
         (writer.upsert if keyed else writer.upsert_bag)(name, pairs, gone, parts=parts, log=logged)
 
     def _spans(self, number: int) -> dict[str, Span]:
+        return self._spans_from(number, from_start=True)
+
+    def _spans_from(self, number: int, *, from_start: bool) -> dict[str, Span]:
         logged = read_epoch(self._life.checkpoint, number)
         names = source_order(list(self._lower.occurrences), len(logged.ends))
-        return {name: span_of(self._life.checkpoint, number, names, index, from_start=True) for index, name in enumerate(names)}
+        return {name: span_of(self._life.checkpoint, number, names, index, from_start=from_start) for index, name in enumerate(names)}
+
+    def _read_last(self) -> dict[str, Span]:
+        """What the last epoch reads: of tables, and where it is computed from history, all that there is."""
+        tables = {name: Span() for member in self.job.members for name in names_read(member.view.query) if name in self._app.declared.tables}
+        number = last_epoch(self._life.checkpoint / "offsets")
+        return tables | (self._spans_from(number, from_start=self._recomputes) if number >= 0 else {})
 
     def _clocks(self, number: int) -> dict[str, str]:
         """A record is judged by the clock of its own epoch; where a stream has no dead letter none was dated ahead, and any later clock will do."""

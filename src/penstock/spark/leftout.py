@@ -13,14 +13,16 @@ from collections.abc import Iterable, Iterator
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 
 from penstock.decode import Rules, dead_rows, decode
 from penstock.errors import UserError
 from penstock.plan.declare import Table
-from penstock.source import Span
+from penstock.schema import Schema
+from penstock.source import SourceSpec, Span
 from penstock.source.files import Files
 from penstock.source.open import table_frame
+from penstock.spark.broken import newly_broken
 from penstock.spark.frames import App
 
 log = logging.getLogger("penstock.source")  # what is said is of the files that tables are read from
@@ -64,12 +66,21 @@ class LeftOut:
 def _left_out(spark: SparkSession, app: App, table: Table) -> Iterator[tuple[str, str]]:
     """The files of a table that are not all in it, each with how many of its records are left out and why."""
     spec = app.spec(table)
-    found = table_frame(spark, spec)
+    known, found = app.broken.names(), table_frame(spark, spec)
     if "__position" not in found.columns:
         return
     files = Files(spec)
+    try:
+        dead = _dead(found, spec, files.written)
+    except (PySparkException, Py4JError) as error:
+        if not newly_broken(error, spark, app, known, lambda: {table.name: Span()}):
+            raise
+        dead = _dead(table_frame(spark, spec), spec, files.written)
     yield from files.unreadable(spark, Span())
-    dead = dead_rows(decode(found, spec, Rules()), spec, files.written).select("position", "reason").limit(_COUNTED_MAX).collect()
     more = " or more" if len(dead) == _COUNTED_MAX else ""
     for (position, reason), number in sorted(Counter((row.position, row.reason) for row in dead).items()):
         yield json.loads(position)["file"], f"{number}{more} of its records are left out: {reason}"
+
+
+def _dead(found: DataFrame, spec: SourceSpec, written: Schema) -> list[Row]:
+    return dead_rows(decode(found, spec, Rules()), spec, written).select("position", "reason").limit(_COUNTED_MAX).collect()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
+import logging
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Set
 from contextlib import contextmanager
 from functools import partial
 
@@ -21,9 +22,10 @@ from penstock.share.progress import Progress
 from penstock.share.status import ViewStatus
 from penstock.sink.ddl import columns
 from penstock.sink.store import DeadRow, Store
-from penstock.source import Recorded
+from penstock.source import Recorded, Span
 from penstock.spark import rows
 from penstock.spark.backlog import Backlog
+from penstock.spark.broken import newly_broken
 from penstock.spark.checkpoint import last_epoch
 from penstock.spark.ending import CHANGED, has_changed, last_status, note_status, raise_failed, view_status
 from penstock.spark.faults import in_users_words
@@ -35,6 +37,7 @@ from penstock.spark.leftout import LeftOut
 from penstock.spark.session import open_session, stop_session
 from penstock.spark.supervisor import Guard, supervise
 
+log = logging.getLogger("penstock.source")
 _CATCH_UP_S = 10.0
 _DEAD_COLUMNS = Schema(tuple(Column(name, "string") for name in ("position", "reason", "raw", "base64", "seen_at")))
 
@@ -65,22 +68,37 @@ class SparkRunner:
         desk = self._spark().newSession()
         self._left_out.look(desk, names_read(plan))
         try:
-            register_history(desk, self._app if view is None else self._app.seen_by(view), plan, {})
-            self._register_kept(desk, plan)
-            frame = plan_frame(desk, plan)
+            known, frame = self._app.broken.names(), self._frame(desk, plan, view)
             rows.check_names(frame.schema, view.name if view else "query")
-            return Rows(rows.schema_of(frame.schema), self._lines(frame, view))
+            return Rows(rows.schema_of(frame.schema), self._lines(desk, frame, plan, view, known))
         except Exception as error:
             raise in_users_words(error, view) from error
 
-    def _lines(self, frame: DataFrame, view: View | None) -> Iterator[str]:
-        """Rows as they are asked for, one partition of results at a time, so that a large answer needs little memory."""
+    def _frame(self, desk: SparkSession, plan: Node, view: View | None) -> DataFrame:
+        register_history(desk, self._app if view is None else self._app.seen_by(view), plan, {})
+        self._register_kept(desk, plan)
+        return plan_frame(desk, plan)
+
+    def _lines(self, desk: SparkSession, frame: DataFrame, plan: Node, view: View | None, known: Set[str]) -> Iterator[str]:
+        """Rows as they are asked for, one partition of results at a time, so that a large answer needs little memory.
+
+        Files that turn out to be broken are said, and the rows begun anew without what cannot be read of them: unless some were given already.
+        """
         lines = frame.selectExpr(f"{rows.as_json(frame.schema, frame.columns)} AS r")
+        given = False
         try:
             for row in lines.toLocalIterator(prefetchPartitions=True):
+                given = True
                 yield row.r
+            return
         except Exception as error:
-            raise in_users_words(error, view) from error
+            found = [] if given else newly_broken(error, desk, self._app, known, lambda: dict.fromkeys(names_read(plan), Span()))
+            if not found:
+                raise in_users_words(error, view) from error
+        for file in found:
+            log.warning("rows are left out: %s", file)
+        known = self._app.broken.names()
+        yield from self._lines(desk, self._frame(desk, plan, view), plan, view, known)
 
     def _register_kept(self, desk: SparkSession, plan: Node) -> None:
         for name in names_read(plan):

@@ -25,6 +25,7 @@ from penstock.settings import Settings
 from penstock.share.jobs import Job
 from penstock.share.progress import Progress
 from penstock.spark.backlog import Backlog
+from penstock.spark.broken import FilesAreBroken
 from penstock.spark.faults import in_users_words
 from penstock.spark.job import JobRun, StopRequested
 from penstock.spark.measure import measured
@@ -66,7 +67,7 @@ class Guard:
         self._down_since = time.monotonic()
         while not self.stop.is_set():
             began = time.monotonic()
-            error = self._attempt(drain)
+            error = self._attempts(drain)
             if error is None:
                 self._turn("stopped" if self.stop.is_set() else "done", rows_per_s=0.0)
                 return
@@ -100,6 +101,14 @@ class Guard:
         log.error("job %s is given up: %s", self.job.name, error)
         self._turn("failed", str(error).splitlines()[0], rows_per_s=0.0)
 
+    def _attempts(self, drain: bool) -> PenstockError | None:
+        """One run of the job, opened again for files that were found broken: each of them is found once, so that is no failure."""
+        while True:
+            try:
+                return self._attempt(drain)
+            except FilesAreBroken as found:
+                log.warning("job %s goes on without what cannot be read of %s", self.job.name, found)
+
     def _attempt(self, drain: bool) -> PenstockError | None:
         """One run of the job; the error that ended it, None when it ended as it should."""
         run: JobRun | None = None
@@ -127,9 +136,11 @@ class Guard:
             failed = query.exception()
             if failed is None:
                 return None
-            raise run.failure or failed
+            raise run.cause_of(failed)
         except StopRequested:
             return None
+        except FilesAreBroken:
+            raise
         except Exception as error:
             if self.stop.is_set():
                 return None

@@ -57,6 +57,24 @@ def test_a_log_that_was_emptied_starts_anew(tmp_path: Path, fresh: bytes) -> Non
     assert read(first, second) == [(1, fresh.strip())]
 
 
+@pytest.mark.parametrize("renamed", [False, True])
+def test_what_was_planned_of_a_log_that_was_then_written_anew_is_gone_however_long_it_is_by_now(tmp_path: Path, renamed: bool) -> None:
+    """Else the lines at the old places would be read, the first and the last of them torn."""
+    log = tmp_path / "a.log"
+    log.write_bytes(b"one\n")
+    first = advance(str(log), {}, None)
+    with log.open("ab") as file:
+        file.write(b"two\nthree\n")
+    second = advance(str(log), first, None)
+    (piece,) = pieces(first, second)
+    assert find(piece) == str(log)
+    log.write_bytes(b"written anew, and longer than it ever was\n" * 3)
+    if renamed:
+        log.rename(tmp_path / "b.log")
+    assert find(piece) is None
+    assert [piece.first for piece in pieces(second, advance(str(tmp_path), second, None))] == [0]
+
+
 def test_a_bound_on_bytes_is_kept_but_a_long_line_is_taken_whole(tmp_path: Path) -> None:
     log = tmp_path / "a.log"
     lines = [b"a" * 10, b"b" * 100, b"c" * 10, b"d" * 10]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.errors import NameFault, PlanFault, TypeFault, Where
+from penstock.errors import NameFault, PlanFault, SourceError, TypeFault, Where
 from penstock.plan.declare import View
 from penstock.plan.nodes import Scan
 from penstock.spark.faults import in_users_words
@@ -68,3 +68,14 @@ def test_where_only_a_call_is_said_to_have_failed_the_innermost_cause_is_told() 
 
 def test_a_call_that_failed_without_a_word_of_its_cause_is_told_as_it_is() -> None:
     assert in_users_words(Exception("An error occurred while calling o1.run.\n"), None).message == "An error occurred while calling o1.run."
+
+
+def test_a_file_that_cannot_be_read_is_named_with_what_is_wrong_with_it() -> None:
+    text = (
+        "An error occurred while calling o1.getResult.\n: org.apache.spark.SparkException: Exception thrown in awaitResult: \n\tat a.b(c:1)\n"
+        "Caused by: org.apache.spark.SparkException: [FAILED_READ_FILE.NO_HINT] Encountered error while reading file file:///a.gz.  SQLSTATE: KD001\n"
+        "Caused by: java.io.EOFException: Unexpected end of input stream\n"
+    )
+    told = in_users_words(Exception(text), None)
+    assert isinstance(told, SourceError)
+    assert told.message == "Encountered error while reading file file:///a.gz: EOFException: Unexpected end of input stream"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -13,7 +15,9 @@ from penstock.plan.inline import meaning
 from penstock.plan.nodes import Node, names_read
 from penstock.schema import Schema, quote
 from penstock.share.jobs import Member
+from penstock.source import Span
 from penstock.spark import rows
+from penstock.spark.broken import newly_broken
 from penstock.spark.faults import in_users_words
 from penstock.spark.frames import App, plan_frame, register_tables
 from penstock.testing.verify.consumed import Life
@@ -22,6 +26,8 @@ from penstock.testing.verify.origin import Untraceable, carried, traced_name
 from penstock.testing.verify.positions import Origin, origin_of
 from penstock.testing.verify.rows import Row
 from penstock.testing.verify.streams import Taken
+
+log = logging.getLogger("penstock.verify")
 
 
 @dataclass(frozen=True)
@@ -57,13 +63,21 @@ class Oracle:
 
     def _run(self, life: Life, member: Member, epoch: int) -> tuple[_Batch, Expected]:
         found = self._known.get((member.name, epoch))
-        if found is None:
+        while found is None:
+            broken = self._app.broken.names()
             try:
                 batch = _Batch(self._spark.newSession(), self._app, life, member, epoch)
                 found = self._known[member.name, epoch] = batch, batch.expected()
             except Exception as error:
-                raise in_users_words(error, member.view) from error
+                said = newly_broken(error, self._spark, self._app, broken, partial(self._read, life, epoch))
+                if not said:
+                    raise in_users_words(error, member.view) from error
+                log.warning("view `%s` is computed without what cannot be read of %s", member.name, "; ".join(said))
         return found
+
+    def _read(self, life: Life, epoch: int) -> dict[str, Span]:
+        streams = [name for name in life.occurrences if name in self._app.declared.streams]
+        return dict.fromkeys(self._app.declared.tables, Span()) | {name: life.span(name, life.logged(epoch)[-1]) for name in streams}
 
 
 class _Batch:
