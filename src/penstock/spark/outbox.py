@@ -21,7 +21,7 @@ from penstock.share.jobs import Job, Member
 from penstock.sink.delivery import SinkWriter, open_sink
 from penstock.sink.options import AT_MOST_ONCE, delivery_of
 from penstock.sink.store import Position, Store, Turn
-from penstock.spark.agreement import check_place, furthest, names_in_store
+from penstock.spark.agreement import check_place, furthest, names_in_store, nearest
 from penstock.spark.frames import App
 
 log = logging.getLogger("penstock.sink")
@@ -89,8 +89,8 @@ class Outbox:
             confirmed = max(self._store.delivered(known, self._incarnation) for known in names)
             position = confirmed if own is None else own
             place = writer.ledger if own is not None else f"penstock_delivered, sink `{name}`"
-            reached = furthest(self._ledger, stored=member.stored)
-            check_place(name, member.name, place, at=position, confirmed=confirmed, ledger=reached, checkpoint=self._checkpoint)
+            reached, least = furthest(self._ledger, stored=member.stored), nearest(self._ledger, stored=member.stored)
+            check_place(name, member.name, place, at=position, confirmed=confirmed, ledger=reached, checkpoint=self._checkpoint, least=least)
         except BaseException:
             writer.close()
             raise
