@@ -120,7 +120,8 @@ class _Batch:
         frame = plan_frame(self._desk, found.plan)
         line = rows.as_json(frame.schema, rows.visible(frame.columns), schema.names)
         told = frame.selectExpr(f"{line} AS line", f"{found.origin} AS origin").where(F.col("line").isin(*lines)).dropDuplicates(["line"])
-        return {row.line: origin_of(row.origin) for row in told.collect()}
+        # A row that is there without any input, such as a count of nothing, has no epoch.
+        return {row.line: origin_of(row.origin) for row in told.collect() if row.origin is not None and row.origin.epoch is not None}
 
     def _register(self, plan: Node, conditions: Mapping[str, str]) -> None:
         """All that the plan reads; of a stream with a condition only the rows that it holds for."""

@@ -199,5 +199,6 @@ class _Place:
         if origins:
             return replace(verdict, origins={text: origins[line] for text, line in texts.items() if line in origins})
         end = self._life.logged(max(verdict.epoch, 0))[-1]
-        taken = "; ".join(f"{name} up to {self._life.span(name, end).end}" for name in dict.fromkeys(self._life.occurrences))
+        ends = {name: self._life.span(name, end).end for name in dict.fromkeys(self._life.occurrences)}
+        taken = "; ".join(f"{name} up to {upto}" if upto is not None else f"nothing of {name}" for name, upto in ends.items())
         return replace(verdict, notes=(*verdict.notes, f"the input is somewhere in epochs 0 to {verdict.epoch}: {taken}"))
