@@ -514,6 +514,26 @@ def test_a_stream_that_had_nothing_yet_counts_for_nothing_whatever_came_to_it_si
         assert "/sales/" in places[0]
 
 
+def test_a_row_lost_in_a_large_sum_of_doubles_is_found_and_the_order_of_additions_is_not(trial: Trial) -> None:
+    """Tenths that are added epoch by epoch end in other digits than in one go."""
+    trial = trial.having(batch_files_max="1")
+    trial.write(
+        "app.sql",
+        """CREATE STREAM paid (k STRING, v DOUBLE) WITH (connector = 'files', path = 'paid', format = 'json');
+        CREATE MATERIALIZED VIEW sums AS SELECT k, sum(v) AS total FROM paid GROUP BY k;""",
+    )
+    tenths: list[Row] = [{"k": "small", "v": number / 10} for number in range(50)]
+    for part in range(3):
+        trial.feed("paid", *tenths[part::3], {"k": "large", "v": [2e9, 1.5, 7.25][part]})
+    trial.drain()
+    assert all_equal(verdicts(trial))
+    with closing(sqlite3.connect(trial.state / "results.db")) as connection, connection:
+        lost = connection.execute("UPDATE penstock_rows SET row = replace(row, '2.00000000875E9', '2.00000000725E9') WHERE row LIKE '%large%'")
+        assert lost.rowcount == 1
+    (verdict,) = verdicts(trial).values()
+    assert counts(verdict) == (0, 0, 1)
+
+
 def test_what_never_ran_or_has_changed_since_is_said_plainly(trial: Trial) -> None:
     trial.write("app.sql", SALES.format(FOLDER) + COPY)
     with pytest.raises(StateError, match="nothing has run yet"):

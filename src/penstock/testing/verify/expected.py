@@ -11,6 +11,8 @@ from pyspark.sql import functions as F
 from penstock.plan.declare import Emit, Stream
 from penstock.plan.inline import meaning
 from penstock.plan.nodes import Node, names_read
+from penstock.plan.scalar import calls
+from penstock.plan.text import sql
 from penstock.schema import Schema, quote
 from penstock.share.jobs import Member
 from penstock.spark import rows
@@ -20,8 +22,10 @@ from penstock.testing.verify.consumed import Life
 from penstock.testing.verify.late import Judged, closed_at, in_time, judged
 from penstock.testing.verify.origin import Untraceable, carried, traced_name
 from penstock.testing.verify.positions import Origin, origin_of
-from penstock.testing.verify.rows import Row
+from penstock.testing.verify.rows import LOOSE, Row, rounding
 from penstock.testing.verify.streams import Taken
+
+_MOMENTS = ("std", "var_", "variance", "covar", "corr", "regr_", "skewness", "kurtosis")
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,13 @@ class Oracle:
         except Exception as error:
             raise in_users_words(error, member.view) from error
 
+    def rounding(self, life: Life, member: Member, epoch: int) -> float:
+        """How far the doubles of a view may be apart, relatively, because they were computed in another order."""
+        try:
+            return self._run(life, member, epoch)[0].rounding()
+        except Exception as error:
+            raise in_users_words(error, member.view) from error
+
     def _run(self, life: Life, member: Member, epoch: int) -> tuple[_Batch, Expected]:
         found = self._known.get((member.name, epoch))
         if found is None:
@@ -76,7 +87,7 @@ class _Batch:
         self._on_close = owner.emit is Emit.ON_CLOSE
         self._logged = life.logged(life.last if epoch < 0 else epoch)
         self._taken = Taken(desk, self._app, life, self._logged)
-        self._plan = meaning(member.view, self._app.declared.declarations)
+        self._plan = self._meaning = meaning(member.view, self._app.declared.declarations)
         self._filtered: Mapping[str, str] = {}
 
     def expected(self) -> Expected:
@@ -109,6 +120,13 @@ class _Batch:
             self._register(part, self._filtered)
         late += sum(self._count(part) for part in found.counts)
         return Expected(schema, _lines(_named(plan_frame(self._desk, found.plan), schema)), late, notes)
+
+    def rounding(self) -> float:
+        """A sum has no more terms than rows were read. Of moments the roundings grow by how far the values lie from zero, which is not known."""
+        if any(call.name.lower().startswith(_MOMENTS) for call in calls(sql(self._meaning))):
+            return LOOSE
+        streams = (stream for name, stream in self._app.declared.streams.items() if name in names_read(self._meaning))
+        return rounding(sum(self._taken.rows(stream).count() for stream in streams))
 
     def origins(self, lines: Collection[str]) -> dict[str, Origin]:
         """After `expected`: by the text of the row."""
