@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
@@ -15,13 +16,15 @@ from penstock.plan.scalar import calls
 from penstock.plan.text import sql
 from penstock.schema import Schema, quote
 from penstock.share.jobs import Member
+from penstock.source import HasLines
 from penstock.spark import rows
+from penstock.spark.deadletters import as_they_came
 from penstock.spark.faults import in_users_words
 from penstock.spark.frames import App, plan_frame, register_tables
 from penstock.testing.verify.consumed import Life
 from penstock.testing.verify.late import Judged, closed_at, in_time, judged
 from penstock.testing.verify.origin import Untraceable, carried, traced_name
-from penstock.testing.verify.positions import Origin, origin_of
+from penstock.testing.verify.positions import Origin, Record, origin_of, records_of
 from penstock.testing.verify.rows import LOOSE, Row, rounding
 from penstock.testing.verify.streams import Taken
 
@@ -125,8 +128,12 @@ class _Batch:
         """A sum has no more terms than rows were read. Of moments the roundings grow by how far the values lie from zero, which is not known."""
         if any(call.name.lower().startswith(_MOMENTS) for call in calls(sql(self._meaning))):
             return LOOSE
-        streams = (stream for name, stream in self._app.declared.streams.items() if name in names_read(self._meaning))
-        return rounding(sum(self._taken.rows(stream).count() for stream in streams))
+        return rounding(sum(self._taken.rows(stream).count() for stream in self._streams()))
+
+    def _streams(self) -> list[Stream]:
+        """The streams that the view reads."""
+        names = names_read(self._meaning)
+        return [stream for name, stream in self._app.declared.streams.items() if name in names]
 
     def origins(self, lines: Collection[str]) -> dict[str, Origin]:
         """After `expected`: by the text of the row."""
@@ -139,7 +146,19 @@ class _Batch:
         line = rows.as_json(frame.schema, rows.visible(frame.columns), schema.names)
         told = frame.selectExpr(f"{line} AS line", f"{found.origin} AS origin").where(F.col("line").isin(*lines)).dropDuplicates(["line"])
         # A row that is there without any input, such as a count of nothing, has no epoch.
-        return {row.line: origin_of(row.origin) for row in told.collect() if row.origin is not None and row.origin.epoch is not None}
+        traced = [row for row in told.collect() if row.origin is not None and row.origin.epoch is not None]
+        came = self._as_they_came({record for row in traced for record in records_of(row.origin)})
+        return {row.line: origin_of(row.origin, came) for row in traced}
+
+    def _as_they_came(self, records: Collection[Record]) -> dict[Record, list[bytes]]:
+        """The lines of files by which a reader's records are found in them, whichever stream they are of."""
+        sought = sorted((position, record) for position, record in records if "file" in (at := json.loads(position)) and "line" not in at)
+        found: dict[Record, list[bytes]] = {}
+        for stream in self._streams() if sought else ():
+            source = self._app.source(stream)
+            if isinstance(source, HasLines):
+                found |= as_they_came(self._desk, source, self._app.spec(stream), sought)
+        return found
 
     def _register(self, plan: Node, conditions: Mapping[str, str]) -> None:
         """All that the plan reads; of a stream with a condition only the rows that it holds for."""
