@@ -283,3 +283,17 @@ def test_a_sink_that_joins_or_rejoins_a_view_without_a_store_is_refused_by_the_e
         bench.open(delivery, store="false", more=more)
     assert "a view of its own" in str(caught.value.hint)
     assert bench.got() == [0, 1]
+
+
+def test_what_may_be_dropped_is_asked_once_for_a_tenth_of_what_is_kept(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To ask is a transaction for each view; at a start it is asked at once."""
+    asked: list[int] = []
+    monkeypatch.setattr(bench.store, "trim", lambda view, keep, below: asked.append(keep))
+    box = bench.open()
+    box.deliver()
+    assert len(asked) == 1
+    for _ in range(asked[0] // 10 - 1):
+        box.deliver()
+    assert len(asked) == 1
+    box.deliver()
+    assert len(asked) == 2
