@@ -13,6 +13,7 @@ from penstock.option import STREAM, TABLE
 from penstock.settings import SETTINGS
 from penstock.sink.options import SINKS, sink_options
 from penstock.source.options import CONNECTORS_OF, options_of
+from penstock.testing.chaos.report import between_marks, kept, markdown, table, words
 
 HERE = Path(__file__).parent
 
@@ -123,7 +124,21 @@ def cli_page() -> str:
     return reference.page(program())
 
 
-PAGES = {"settings.md": settings_page, "errors.md": errors_page, "connectors.md": connectors_page, "cli.md": cli_page}
+def guarantees_page() -> str:
+    """The page as it is, with the figures of the runs of chaos that are kept beside it."""
+    runs = kept(HERE / "chaos.json")
+    placed = between_marks((HERE / "guarantees.md").read_text(encoding="utf-8"), markdown(table(runs), words(runs)))
+    assert placed is not None
+    return placed
+
+
+PAGES = {
+    "settings.md": settings_page,
+    "errors.md": errors_page,
+    "connectors.md": connectors_page,
+    "cli.md": cli_page,
+    "guarantees.md": guarantees_page,
+}
 
 if __name__ == "__main__":
     for name, page in PAGES.items():

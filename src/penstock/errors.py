@@ -152,7 +152,7 @@ class ToolError(PenstockError):
 
 EXIT_CODES: tuple[tuple[int, str], ...] = (
     (0, "done"),
-    (1, "the answer is no: `verify` found a difference, `chaos` a fault, `status` a failed view, `check --strict` a warning"),
+    (1, "the answer is no: `verify` found a difference or nothing to compare, `chaos` a fault, `status` a failed view, `check --strict` a warning"),
     (2, "the app, the data or the command line is wrong"),
     (3, "a source or a sink cannot be reached"),
     (4, "the state folder is in use, or disagrees with itself"),

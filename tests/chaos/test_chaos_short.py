@@ -33,5 +33,5 @@ def test_an_app_in_a_storm_loses_and_doubles_nothing(outcome: Outcome) -> None:
 def test_every_fault_was_done_and_the_app_went_on_after_each(outcome: Outcome) -> None:
     done = [one.fault for one in outcome.injected]
     assert sorted(done) == sorted([*(f"kill-at:{name}" for name, _ in POINTS), *FAULTS[1:]])
-    assert all(one.recovery_s is not None for one in outcome.injected)
+    assert all(one.done and one.recovery_s is not None for one in outcome.injected)
     assert outcome.left_out == {}

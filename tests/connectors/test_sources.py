@@ -238,6 +238,7 @@ def test_live_is_history(spark: SparkSession, world: World, tmp_path: Path) -> N
             }
         )
     check_places(spark, world, checkpoint)
+    assert decoded(world, source.history(spark, Span(log=log, nothing=True))).collect() == []
 
 
 def check_places(spark: SparkSession, world: World, checkpoint: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import uuid
 from collections.abc import Callable
@@ -107,3 +108,27 @@ def test_another_guarantee_for_a_sink_that_has_delivered_is_refused_where_rows_w
     there = [sorted(line for file in (trial.folder / place).rglob("*.json") for line in file.read_text().splitlines()) for place in PLACES]
     assert there[0]
     assert there == [there[0]] * len(PLACES)
+
+
+def test_a_sink_added_to_a_view_without_a_store_after_it_ran_is_refused_and_not_left_with_a_hole(trial: Trial) -> None:
+    """Where the view begins anew it gets everything, and the exactly-once sink beside it has nothing twice."""
+    text = APP.format(sink=FILES).replace("copy AS", "copy WITH (store = false) AS")
+    second = "CREATE SINK second FROM copy WITH (connector = 'files', path = 'other');"
+    for number, app in enumerate((text, text + second)):
+        trial.write("app.sql", app)
+        trial.feed("sales", {"item": "tea", "amount": number})
+        if number == 0:
+            trial.drain()
+    error, _ = trial.fail(StateError)
+    assert "sink `second` misses epoch 0 of view `copy`" in error.message
+    current = Catalog(trial.state).current("copy")
+    assert current is not None
+    assert str(current[1]) in str(error.hint)
+    shutil.rmtree(current[1])
+    trial.drain()
+    assert amounts(trial, "out") == amounts(trial, "other") == [0, 1]
+
+
+def amounts(trial: Trial, place: str) -> list[int]:
+    files = sorted((trial.folder / place).glob("epoch=*/*.json"))
+    return sorted(json.loads(line)["amount"] for file in files for line in file.read_text(encoding="utf-8").splitlines())

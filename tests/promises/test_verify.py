@@ -487,6 +487,53 @@ def test_a_sink_of_a_view_that_was_quiet_for_long_is_compared_all_the_same(trial
     assert [(verdict.epoch, verdict.found.rows, verdict.behind) for verdict in told.values()] == [(3, 1, 0)] * 3
 
 
+EMPTY = """
+CREATE STREAM sales (id INT, item STRING) WITH (connector = 'files', path = 'sales', format = 'json');
+CREATE STREAM more (id INT, item STRING) WITH (connector = 'files', path = 'more', format = 'json');
+CREATE MATERIALIZED VIEW both AS SELECT id, item FROM sales UNION ALL SELECT id, item FROM more;
+CREATE MATERIALIZED VIEW paired AS SELECT s.id, m.item FROM sales s LEFT JOIN more m ON s.id = m.id;
+"""
+
+
+def test_a_stream_that_had_nothing_yet_counts_for_nothing_whatever_came_to_it_since(trial: Trial) -> None:
+    """Spark's log has no end for it, which is not the end of all that is there now."""
+    trial.write("app.sql", EMPTY)
+    trial.feed("sales", {"id": 1, "item": "tea"})
+    (trial.folder / "more").mkdir()
+    trial.drain()
+    trial.feed("more", {"id": 1, "item": "milk"})
+    assert all_equal(verdicts(trial))
+    with closing(sqlite3.connect(trial.state / "results.db")) as connection, connection:
+        for view in ("both", "paired"):
+            assert connection.execute("DELETE FROM penstock_rows WHERE view = ?", (view,)).rowcount == 1
+    for view in ("both", "paired"):
+        verdict = verdicts(trial, view)[view, None]
+        assert counts(verdict) == (1, 0, 0)
+        ((epoch, places),) = [(fault["epoch"], fault["input"]) for fault in faults(verdict)]
+        assert (epoch, len(places)) == (0, 1)
+        assert "/sales/" in places[0]
+
+
+def test_a_row_lost_in_a_large_sum_of_doubles_is_found_and_the_order_of_additions_is_not(trial: Trial) -> None:
+    """Tenths that are added epoch by epoch end in other digits than in one go."""
+    trial = trial.having(batch_files_max="1")
+    trial.write(
+        "app.sql",
+        """CREATE STREAM paid (k STRING, v DOUBLE) WITH (connector = 'files', path = 'paid', format = 'json');
+        CREATE MATERIALIZED VIEW sums AS SELECT k, sum(v) AS total FROM paid GROUP BY k;""",
+    )
+    tenths: list[Row] = [{"k": "small", "v": number / 10} for number in range(50)]
+    for part in range(3):
+        trial.feed("paid", *tenths[part::3], {"k": "large", "v": [2e9, 1.5, 7.25][part]})
+    trial.drain()
+    assert all_equal(verdicts(trial))
+    with closing(sqlite3.connect(trial.state / "results.db")) as connection, connection:
+        lost = connection.execute("UPDATE penstock_rows SET row = replace(row, '2.00000000875E9', '2.00000000725E9') WHERE row LIKE '%large%'")
+        assert lost.rowcount == 1
+    (verdict,) = verdicts(trial).values()
+    assert counts(verdict) == (0, 0, 1)
+
+
 def test_what_never_ran_or_has_changed_since_is_said_plainly(trial: Trial) -> None:
     trial.write("app.sql", SALES.format(FOLDER) + COPY)
     with pytest.raises(StateError, match="nothing has run yet"):

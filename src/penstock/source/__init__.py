@@ -45,13 +45,20 @@ class Span:
     """The part of a source between two logged offsets, as JSON text of Spark's offset log; None: from the beginning, to the end.
 
     `log` is the source's own folder below the checkpoint (`sources/0`), which some sources need to read an offset. `is_epoch`: it is what one
-    epoch takes, though that may be the first and begin at the beginning.
+    epoch takes, though that may be the first and begin at the beginning. `nothing`: the source had given nothing by then, so that the log has
+    no end for it; what is there now came later.
     """
 
     start: str | None = None
     end: str | None = None
     log: Path | None = None
     is_epoch: bool = False
+    nothing: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is all that the source has now."""
+        return self.start is None and self.end is None and not self.nothing
 
 
 class Source(Protocol):
@@ -65,7 +72,9 @@ class Source(Protocol):
 
     def live(self, spark: SparkSession, limits: Limits) -> DataFrame: ...
 
-    def history(self, spark: SparkSession, span: Span) -> DataFrame: ...
+    def history(self, spark: SparkSession, span: Span) -> DataFrame:
+        """The records of a span; of one with `nothing` none, whatever is there now."""
+        ...
 
     def close(self) -> None:
         """Ends what runs beside Spark for this source, such as the thread that records a socket; safe to call twice."""

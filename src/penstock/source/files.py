@@ -71,13 +71,12 @@ class Files:
         return self._rows(reader.schema(self._read_schema(self.written)).load(_watched(self.path)), _NO_POSITION)
 
     def history(self, spark: SparkSession, span: Span) -> DataFrame:
-        whole = span.start is None and span.end is None
-        files = [] if whole else self._logged(span)
-        kinds = self._kinds(present(self.path) if whole else files) if self._header or self._spec.broken else {}
+        files = [] if span.whole else self._logged(span)
+        kinds = self._kinds(present(self.path) if span.whole else files) if self._header or self._spec.broken else {}
         if set(kinds) - {_Kind(self.written)}:
             frames = (self._read(spark, [plain(file) for file in group], self._base(), kind) for kind, group in kinds.items())
             return reduce(DataFrame.unionAll, frames)
-        if whole:
+        if span.whole:
             return self._read(spark, self.path if self._anything() else [], {}, _Kind(self.written))
         return self._read(spark, [plain(file) for file in files], self._base(), _Kind(self.written))
 
@@ -101,6 +100,8 @@ class Files:
 
     def _logged(self, span: Span) -> list[str]:
         """The files of some epochs; SourceError where one is gone."""
+        if span.nothing:
+            return []
         if span.log is None:
             raise SourceError(f"stream `{self._spec.name}`: the files of an epoch can only be told from its checkpoint")
         files = files_between(span.log, entry_of(span.start), entry_of(span.end))
@@ -121,9 +122,10 @@ class Files:
         OptionFault for a csv file of an epoch whose header has the columns in another order: live, all are read in one, and its values would be
         mixed up.
         """
-        whole = span.start is None and span.end is None
-        names = present(self.path) if whole or span.log is None else files_between(span.log, entry_of(span.start), entry_of(span.end))
-        if self._header and not whole:
+        if span.nothing:
+            return []
+        names = present(self.path) if span.whole or span.log is None else files_between(span.log, entry_of(span.start), entry_of(span.end))
+        if self._header and not span.whole:
             self._same_order([urlparse_path(name) for name in names if is_local(name)])
         found = dict(self._broken_parquet(spark, names)) if self._format == "parquet" else {}
         known = {urlparse_path(name): reason for name in names if (reason := self._spec.broken.reason(urlparse_path(name)))}

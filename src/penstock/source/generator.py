@@ -52,7 +52,7 @@ class Generator:
         return self._typed(_numbers(self._ranges().live(spark, bound)))
 
     def history(self, spark: SparkSession, span: Span) -> DataFrame:
-        if span.start is not None or span.end is not None:
+        if not span.whole:
             return self._typed(_numbers(self._ranges().history(spark, span)))
         rows = self._supply.rows if self._supply.rows is not None else landed(self._folder)[1] or _SAMPLE_ROWS
         return self._typed(spark.range(rows).withColumnRenamed("id", "n"))

@@ -54,6 +54,8 @@ class Tail:
 
     def planned(self, span: Span) -> list[Piece]:
         """The pieces of files that a span means; SourceError where it is a past that is gone, which would only give fewer rows."""
+        if span.nothing:
+            return []
         start = from_offset(json.loads(span.start)) if span.start else {}
         end = from_offset(json.loads(span.end)) if span.end else advance(self._path, start, None)
         missing = lost(end) if span.end and not span.start and not span.is_epoch else []
@@ -155,7 +157,8 @@ class LineStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def _batches(partition: InputPartition) -> Iterator[pyarrow.RecordBatch]:
-    assert isinstance(partition, _Part)
+    if not isinstance(partition, _Part):  # where there is nothing to read, Spark asks for a part of its own making
+        return
     piece = partition.piece
     name = find(piece)
     if name is None:

@@ -2,6 +2,7 @@
 
     commit log <= ledger <= offset log        the store commits an epoch after Spark has planned it, Spark after the store
     place confirmed <= sink <= ledger         a sink gets what the store has; what it has confirmed it still has
+    ledger <= sink <= ledger + 1              where no store is kept: the sink has an epoch first, and nobody gives it a missed one
 
 Copies of different age, and damaged or missing files, break this. Then the job is refused: going on would lose or repeat rows.
 """
@@ -76,15 +77,23 @@ def furthest(ledger: int, *, stored: bool) -> int:
     return ledger if stored else ledger + 1
 
 
-def check_place(sink: str, view: str, place: str, *, at: int, confirmed: int, ledger: int, checkpoint: Path) -> None:
-    """StateError when a sink is further than the store, or has lost what was confirmed to be in it."""
-    found = fault_of_place(sink, view, place, at=at, confirmed=confirmed, ledger=ledger, checkpoint=checkpoint)
+def nearest(ledger: int, *, stored: bool) -> int:
+    """How far a sink must be: without a store there is nothing from which it could be given what it missed."""
+    return -1 if stored else ledger
+
+
+def check_place(sink: str, view: str, place: str, *, at: int, confirmed: int, ledger: int, checkpoint: Path, least: int = -1) -> None:
+    """StateError when a sink is further than the store, has lost what was confirmed to be in it, or missed what nobody can give it."""
+    found = fault_of_place(sink, view, place, at=at, confirmed=confirmed, ledger=ledger, checkpoint=checkpoint, least=least)
     if found is not None:
         raise found
 
 
-def fault_of_place(sink: str, view: str, place: str, *, at: int, confirmed: int, ledger: int, checkpoint: Path) -> StateError | None:
-    """What is wrong with where a sink is: `at` by its own word, `confirmed` by the store's, `ledger` at the furthest. None: all is well."""
+def fault_of_place(sink: str, view: str, place: str, *, at: int, confirmed: int, ledger: int, checkpoint: Path, least: int = -1) -> StateError | None:
+    """What is wrong with where a sink is. None: all is well.
+
+    `at` by its own word, `confirmed` by the store's, `ledger` at the furthest, `least` at the nearest.
+    """
     anew = f"remove {checkpoint}: the view then begins anew, here and in the sink"
     if at > ledger:
         return StateError(
@@ -96,6 +105,13 @@ def fault_of_place(sink: str, view: str, place: str, *, at: int, confirmed: int,
             f"sink `{sink}` has view `{view}` up to epoch {at}, but epochs up to {confirmed} were delivered to it ({place})",
             hint="it was restored from an older copy, emptied, or delivered to with another guarantee before:"
             f" restore the newer copy, or give the sink another name and place, or {anew}",
+        )
+    if at < least:
+        missed = f"epoch {least}" if at + 1 == least else f"epochs {at + 1} to {least}"
+        return StateError(
+            f"sink `{sink}` misses {missed} of view `{view}`, which keeps no store to deliver them from ({place})",
+            hint="it was added, or put back, after they had run: give it a view of its own with the same query, which begins at the beginning;"
+            f" or take it out; or {anew}, and in the view's other sinks, which have its rows twice unless they are exactly-once",
         )
     return None
 

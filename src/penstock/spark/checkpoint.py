@@ -13,7 +13,10 @@ from penstock.source import Span
 
 @dataclass(frozen=True)
 class LoggedEpoch:
-    """One file of Spark's offset log: the end of each source, in the order of the plan, and the batch's own clock."""
+    """One file of Spark's offset log: the end of each source, in the order of the plan, and the batch's own clock.
+
+    A source that had nothing yet has no end.
+    """
 
     epoch: int
     ends: tuple[str | None, ...]
@@ -55,7 +58,7 @@ def span_of(checkpoint: Path, epoch: int, names: Sequence[str], place: int, *, f
     """What the source at `place` of the offset log gave in `epoch`, or from the beginning up to its end; `names` as for `log_of`."""
     end = read_epoch(checkpoint, epoch).ends[place]
     start = None if from_start or epoch == 0 else read_epoch(checkpoint, epoch - 1).ends[place]
-    return Span(start, end, log_of(checkpoint, names, place), is_epoch=not from_start)
+    return Span(start, end, log_of(checkpoint, names, place), is_epoch=not from_start, nothing=end is None)
 
 
 def log_of(checkpoint: Path, names: Sequence[str], place: int) -> Path:

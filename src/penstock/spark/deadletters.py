@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -20,7 +21,7 @@ from pyspark.sql import SparkSession
 from penstock.decode import could_be_read, locate_lines, originals
 from penstock.errors import SourceError
 from penstock.sink.store import Store
-from penstock.source import HasLines, SkipsFiles, Span
+from penstock.source import HasLines, SkipsFiles, SourceSpec, Span
 from penstock.spark.checkpoint import read_epoch, source_order, span_of
 from penstock.spark.frames import App, dead
 from penstock.spark.gate import Gates
@@ -94,15 +95,21 @@ class DeadLetters:
         sought = [(position, record) for position, reason, record in zip(positions, reasons, records, strict=True) if could_be_read(reason)]
         if not sought or not isinstance(source, HasLines):
             return records
-        letters = self._desk.createDataFrame(
-            pa.table({"position": [at for at, _ in sought], "record": pa.array([record for _, record in sought], pa.binary())})
-        )
-        lines = source.lines(self._desk, sorted({json.loads(position)["file"] for position, _ in sought}))
-        found = originals(lines, letters, spec, source.written).toArrow()
-        came: dict[tuple[str, bytes], list[bytes]] = {}
-        for position, record, raw in zip(*(found[name].to_pylist() for name in ("position", "record", "raw")), strict=True):
-            came.setdefault((position, record), []).append(raw)
+        came = as_they_came(self._desk, source, spec, sought)
         return [lines_left.pop() if (lines_left := came.get(key)) else key[1] for key in zip(positions, records, strict=True)]
+
+
+def as_they_came(desk: SparkSession, source: HasLines, spec: SourceSpec, sought: Sequence[tuple[str, bytes]]) -> dict[tuple[str, bytes], list[bytes]]:
+    """The lines of files from which records were read that were written anew since, by position and record; several where they say the same."""
+    letters = desk.createDataFrame(
+        pa.table({"position": [at for at, _ in sought], "record": pa.array([record for _, record in sought], pa.binary())})
+    )
+    lines = source.lines(desk, sorted({json.loads(position)["file"] for position, _ in sought}))
+    found = originals(lines, letters, spec, source.written).toArrow()
+    came: dict[tuple[str, bytes], list[bytes]] = {}
+    for position, record, raw in zip(*(found[name].to_pylist() for name in ("position", "record", "raw")), strict=True):
+        came.setdefault((position, record), []).append(raw)
+    return came
 
 
 def with_lines(positions: list[str], records: list[bytes]) -> list[str]:

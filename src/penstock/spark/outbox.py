@@ -21,7 +21,7 @@ from penstock.share.jobs import Job, Member
 from penstock.sink.delivery import SinkWriter, open_sink
 from penstock.sink.options import AT_MOST_ONCE, delivery_of
 from penstock.sink.store import Position, Store, Turn
-from penstock.spark.agreement import check_place, furthest, names_in_store
+from penstock.spark.agreement import check_place, furthest, names_in_store, nearest
 from penstock.spark.frames import App
 
 log = logging.getLogger("penstock.sink")
@@ -55,6 +55,7 @@ class Outbox:
         self._turn = Turn(job.name, life.name, position.fence)
         self._keep_epochs = app.settings.number("changes_kept_epochs")
         self._members = job.members
+        self._deliveries = 0
         self._known_as = Catalog(app.state).app(app.declared.name)
         self._outlets: list[Outlet] = []
         try:
@@ -89,8 +90,8 @@ class Outbox:
             confirmed = max(self._store.delivered(known, self._incarnation) for known in names)
             position = confirmed if own is None else own
             place = writer.ledger if own is not None else f"penstock_delivered, sink `{name}`"
-            reached = furthest(self._ledger, stored=member.stored)
-            check_place(name, member.name, place, at=position, confirmed=confirmed, ledger=reached, checkpoint=self._checkpoint)
+            reached, least = furthest(self._ledger, stored=member.stored), nearest(self._ledger, stored=member.stored)
+            check_place(name, member.name, place, at=position, confirmed=confirmed, ledger=reached, checkpoint=self._checkpoint, least=least)
         except BaseException:
             writer.close()
             raise
@@ -108,7 +109,7 @@ class Outbox:
                 )
 
     def deliver(self, fresh: Epoch | None = None) -> None:
-        """Bring every sink up to the newest epoch of its view; trim what all of them have.
+        """Bring every sink up to the newest epoch of its view; now and then trim what all of them have, for to ask is a transaction for each view.
 
         `fresh` is an epoch that was logged just now: a sink that has all before it gets it without a second reading.
         """
@@ -117,10 +118,12 @@ class Outbox:
                 self._give(outlet, fresh)
             elif outlet.member.stored:
                 self._catch_up(outlet)
-        for member in self._members:
+        due = self._deliveries % max(1, self._keep_epochs // 10) == 0
+        for member in self._members if due else ():
             if member.stored:
                 positions = [outlet.position for outlet in self._outlets if outlet.member is member]
                 self._store.trim(member.name, self._keep_epochs, min(positions) + 1 if positions else 2**62)
+        self._deliveries += 1
 
     def delivers(self, view: str) -> bool:
         return any(outlet.member.name == view for outlet in self._outlets)

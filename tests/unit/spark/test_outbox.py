@@ -267,3 +267,33 @@ def test_a_view_without_a_store_may_be_one_epoch_ahead_in_its_sink(bench: Bench)
     bench.writer.own = 3
     with pytest.raises(StateError):
         bench.open(store="false")
+
+
+@pytest.mark.parametrize("delivery", ["at-least-once", "at-most-once", "exactly-once"])
+def test_a_sink_that_joins_or_rejoins_a_view_without_a_store_is_refused_by_the_epochs_it_would_miss(bench: Bench, delivery: str) -> None:
+    """Nothing keeps what the view gave before: it would be missing there, in silence and for ever."""
+    more = ""
+    if delivery == "exactly-once":
+        more, bench.writer.own = ", path = 'out'", -1
+    bench.open(delivery, store="false", more=more).pass_on(Epoch("copy", "life", 0, []))
+    bench.logged(0)
+    bench.open(delivery, store="false", more=more).pass_on(Epoch("copy", "life", 1, []))
+    bench.logged(1, 2, 3)
+    with pytest.raises(StateError, match="sink `out` misses epochs 2 to 3 of view `copy`") as caught:
+        bench.open(delivery, store="false", more=more)
+    assert "a view of its own" in str(caught.value.hint)
+    assert bench.got() == [0, 1]
+
+
+def test_what_may_be_dropped_is_asked_once_for_a_tenth_of_what_is_kept(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To ask is a transaction for each view; at a start it is asked at once."""
+    asked: list[int] = []
+    monkeypatch.setattr(bench.store, "trim", lambda view, keep, below: asked.append(keep))
+    box = bench.open()
+    box.deliver()
+    assert len(asked) == 1
+    for _ in range(asked[0] // 10 - 1):
+        box.deliver()
+    assert len(asked) == 1
+    box.deliver()
+    assert len(asked) == 2

@@ -21,7 +21,7 @@ from penstock.testing.chaos import run as running
 from penstock.testing.chaos.apps import Subject
 from penstock.testing.chaos.faults import BY_NAME
 from penstock.testing.chaos.follow import Seen
-from penstock.testing.chaos.inject import NotSurvived
+from penstock.testing.chaos.inject import NotDone, NotSurvived
 from penstock.testing.chaos.parts import Parts, is_locked
 from penstock.testing.chaos.plan import Step
 from penstock.testing.chaos.report import Outcome
@@ -167,7 +167,7 @@ def test_a_point_that_an_idle_app_does_not_come_to_is_a_note(started: Run) -> No
     """And the driver that waits for it is replaced by one that does not."""
     started.start(step("kill-at:sink.mid-rows"))
     armed = started.driver
-    assert inject.kill_at(started, step("kill-at:sink.mid-rows")) == "not reached: the app had nothing new to do there"
+    assert inject.kill_at(started, step("kill-at:sink.mid-rows")) == NotDone("not reached: the app had nothing new to do there")
     assert (armed.code, started.driver.code, started.armed) == (-9, None, None)
 
 
@@ -185,6 +185,12 @@ def test_a_point_that_a_fed_app_does_not_come_to_is_a_failure(started: Run) -> N
         inject.kill_at(started, step("kill-at:sink.mid-rows"))
 
 
+def test_a_point_that_was_not_reached_is_no_fault_that_was_survived(started: Run) -> None:
+    started.start(step("kill-at:sink.mid-rows"))
+    found = started._step(step("kill-at:sink.mid-rows"), None)
+    assert (found.done, found.failure, found.note) == (False, "", "not reached: the app had nothing new to do there")
+
+
 def test_a_zombie_of_an_idle_app_is_frozen_at_any_moment(started: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inject, "_is_stopped", lambda driver: False)
     assert inject._frozen_at(started, "store.mid-rows", 1) == "any moment, store.mid-rows not reached: the app had nothing new to do there"
@@ -197,6 +203,7 @@ def test_state_that_an_idle_app_did_not_read_is_a_note_and_comes_back(started: R
     before = checkpoint(started.subject.state)
     told = inject.corrupt_checkpoint(started, step("corrupt-checkpoint", STATE_FILE))
     assert told == "0/1_ab.changelog cut short: not read: the app had nothing new to do there"
+    assert isinstance(told, NotDone)
     assert held(started.subject.state) == before
 
 

@@ -48,6 +48,25 @@ def test_the_table_counts_tries_and_survivals_by_fault() -> None:
     assert "| `kill-driver` | 4 | 4 | 0 | 0 | 6.0 s |" in markdown(rows, "words")
 
 
+def test_a_fault_that_could_not_be_done_is_told_and_counts_for_nothing() -> None:
+    found = outcome()
+    found.injected = [Injected("kill-driver", 4.0), Injected("kill-at:sink.mid-rows", 9.0, "not reached", done=False)]
+    assert found.line() == "seed 7: 1 fault, 0 lost, 0 duplicated, recovery p95 4.0 s, 1 not done"
+    told = found.as_json()
+    assert [(one["fault"], one["done"]) for one in told["faults"]] == [("kill-driver", True), ("kill-at:sink.mid-rows", False)]  # type: ignore[attr-defined]
+    assert told["recovery_s"] == {"p50": 4.0, "p95": 4.0}
+    assert [(row["fault"], row["tried"]) for row in table([told])] == [("kill-driver", 1)]
+
+
+def test_what_a_run_did_wrong_as_a_whole_counts_against_its_every_fault() -> None:
+    """A record that nobody can explain, a dead letter too few, an app that did not drain: any of the faults may have done it."""
+    for wrong in ("unknown", "trouble"):
+        found = outcome()
+        found.injected.pop()
+        setattr(found, wrong, ["something"])
+        assert next((row["tried"], row["survived"]) for row in table([found.as_json(), outcome().as_json()])) == (4, 2)
+
+
 def test_runs_are_kept_and_read_again(tmp_path: Path) -> None:
     keep(tmp_path / "runs.json", [outcome().as_json()])
     assert table(kept(tmp_path / "runs.json")) == table([outcome().as_json()])

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from penstock.schema import Column, Schema
-from penstock.testing.verify.files import _csv, _json
+from penstock.sink.spec import SinkSpec
+from penstock.testing.verify.files import _csv, _json, read_files
 from penstock.testing.verify.rows import Reader
 
 READER = Reader(Schema((Column("k", "string"), Column("n", "int"))), ("k",))
@@ -34,3 +38,15 @@ def test_line_ends_of_unicode_stand_inside_a_line(tmp_path: Path) -> None:
     file = tmp_path / "part.json"
     file.write_text(json.dumps({"k": text}, ensure_ascii=False) + "\n" + "junk\n", encoding="utf-8")
     assert list(_json(file, READER)) == [(1, {"k": text}), (2, "junk")]
+
+
+@pytest.mark.parametrize("delivery", ["exactly-once", "at-least-once"])
+def test_a_result_of_a_complete_view_that_should_have_left_is_rows_too_many(tmp_path: Path, delivery: str) -> None:
+    """Any reader of the folder has both: which of them is the newest only Penstock could tell."""
+    spec = SinkSpec("out", "board", {"connector": "files", "path": "out", "delivery": delivery}, READER.schema, ("k",), False, True, tmp_path)
+    for epoch in (3, 4):
+        folder = tmp_path / "out" / f"epoch={epoch}"
+        folder.mkdir(parents=True)
+        (folder / "part-0.json").write_text('{"k":"a","n":1}\n', encoding="utf-8")
+    found = read_files(spec, READER, "life", datetime(2024, 5, 1, tzinfo=UTC), lambda: 4)
+    assert (found.epoch, [row.place for row in found.rows]) == (4, ["epoch=3/part-0.json line 1", "epoch=4/part-0.json line 1"])

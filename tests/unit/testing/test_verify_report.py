@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from penstock.testing.verify.compare import Comparison
 from penstock.testing.verify.positions import Origin, in_words
-from penstock.testing.verify.report import SHOWN_MAX, Verdict, summary
+from penstock.testing.verify.report import SHOWN_MAX, Verdict, proved, summary
 from penstock.testing.verify.rows import Row
 
 GOOD = Verdict("totals", None, "store", 4, Comparison(3), late=2)
@@ -60,7 +60,16 @@ def test_a_place_that_cannot_be_read_back_is_neither_equal_nor_not() -> None:
     verdict = Verdict("v", "shown", "console", -1, Comparison(), unread="a console cannot be read back")
     assert verdict.as_json()["equal"] is None
     assert "not compared" in verdict.in_words()[0]
-    assert summary([GOOD, verdict]) == "verified: 3 rows in 1 place are what a batch run over the same input gives"
+    assert summary([GOOD, verdict]) == "verified: 3 rows in 1 place are what a batch run over the same input gives; 1 place not compared"
+    assert proved([GOOD, verdict])
+
+
+def test_to_have_compared_nothing_is_no_success() -> None:
+    verdict = Verdict("v", "shown", "console", -1, Comparison(), unread="a console cannot be read back")
+    assert not proved([verdict])
+    assert summary([verdict]).startswith("NOTHING was verified; 1 place not compared")
+    assert proved([GOOD])
+    assert not proved([GOOD, BAD])
 
 
 def test_the_summary_counts_what_differs() -> None:

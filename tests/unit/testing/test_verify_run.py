@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from penstock.__main__ import program
 from penstock.catalog import Catalog
 from penstock.change import Change, Epoch
 from penstock.errors import StateError
@@ -90,7 +92,7 @@ def test_a_view_without_input_is_not_compared_and_the_others_are(bench: Bench) -
     nothing = "nothing was consumed yet"
     assert told(found) == [("fed", None, True, ""), ("idle", None, None, nothing), ("idle", "idle_out", None, nothing)]
     assert all(verdict.equal for verdict in found)
-    assert summary(found) == "verified: 1 row in 1 place are what a batch run over the same input gives"
+    assert summary(found) == "verified: 1 row in 1 place are what a batch run over the same input gives; 2 places not compared"
 
 
 def test_a_view_without_input_that_is_asked_for_says_so(bench: Bench) -> None:
@@ -112,6 +114,21 @@ def test_a_sink_that_holds_rows_without_any_input_is_not_equal(bench: Bench) -> 
 
 
 TOPIC = "WITH (connector = 'kafka', servers = 'localhost:9', topic = 'alerts');"
+
+
+@pytest.mark.parametrize(
+    "bench",
+    ["CREATE MATERIALIZED VIEW shown WITH (store = false) AS SELECT value FROM a; CREATE SINK screen FROM shown WITH (connector = 'console');"],
+    indirect=True,
+)
+def test_the_verb_says_no_where_there_is_nothing_that_could_be_read_back(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.planned("shown")
+    monkeypatch.setattr("penstock.spark.jvm.start_ahead", lambda *_: None)
+    monkeypatch.setattr(run, "_open", lambda app: object())
+    monkeypatch.setattr(run, "stop_session", lambda: None)
+    for view, code, words in (("shown", 1, "NOTHING was verified"), ("fed", 0, "verified: 1 row in 1 place")):
+        done = CliRunner().invoke(program(), ["verify", str(bench.folder), view, "--state", str(bench.engine.state)])
+        assert (done.exit_code, words in done.stderr) == (code, True), done.output
 
 
 @pytest.mark.parametrize("bench", [f"CREATE SINK one FROM fed {TOPIC} CREATE SINK two FROM idle {TOPIC}"], indirect=True)

@@ -174,7 +174,13 @@ def test_a_view_that_began_anew_misses_nothing_of_its_last_life(bench: Bench, tm
 def test_what_was_never_delivered_is_compared_as_of_the_ledger(bench: Bench) -> None:
     for epoch in range(3):
         bench.committed(epoch, '{"value":"x"}')
-    assert bench.standing() == Standing(2)
+    found = bench.standing()
+    assert (found.epoch, found.behind) == (2, 0)
+    if bench.life.job.members[0].stored:
+        assert found.fault is None
+    else:
+        assert found.fault is not None
+        assert "misses epochs 0 to 2 of view `copy`, which keeps no store" in found.fault.message
 
 
 def test_a_sink_that_lags_is_compared_as_of_its_own_epoch(stored: Bench) -> None:

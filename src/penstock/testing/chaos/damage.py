@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.catalog import Catalog
+from penstock.source.filelog import entry_of
 
-KINDS = ("offsets", "commits", "metadata", "state")
+KINDS = ("offsets", "commits", "metadata", "state", "sources")
 WAYS = ("cut short", "changed in one byte", "removed")
 _SIDE = "spoilt"
 
@@ -30,7 +31,7 @@ class Spoilt:
     content: bytes
 
     def __str__(self) -> str:
-        return f"{self.path.parent.name}/{self.path.name} {self.way}"
+        return f"{self._named} {self.way}"
 
     @property
     def job(self) -> str:
@@ -39,8 +40,17 @@ class Spoilt:
     @property
     def of_state(self) -> bool:
         """Whether it is read only when there are rows to work on; every other file is read at each start."""
+        return self._kind == "state"
+
+    @property
+    def _kind(self) -> str:
         _job, _life, kind, *_ = self.path.relative_to(self.state / "checkpoints").parts
-        return kind == "state"
+        return kind
+
+    @property
+    def _named(self) -> str:
+        """By the folder it lies in; the folders of sources have numbers only."""
+        return "/".join(self.path.parts[-3 if self._kind == "sources" else -2 :])
 
     def restore(self) -> None:
         """Put back what it held, unless a run has written the file anew; and forget the copy."""
@@ -61,7 +71,7 @@ class Spoilt:
 
     def named_in(self, words: str) -> bool:
         """Whether a refusal names the file, with the folder it lies in."""
-        return f"{self.path.parent.name}/{self.path.name}" in words and ("given up" in words or "error:" in words)
+        return self._named in words and ("given up" in words or "error:" in words)
 
 
 def spoil(state: Path, jobs: Iterable[str], choice: int) -> Spoilt | None:
@@ -112,11 +122,27 @@ def _held(path: Path) -> bytes | None:
 def _newest(life: Path, kind: str) -> Path | None:
     if kind == "metadata":
         return life / "metadata" if (life / "metadata").is_file() else None
+    if kind == "sources":
+        return _newest_entry(life)
     if kind == "state":
         found = [path for path in life.glob("state/0/*/**/*") if path.is_file() and path.suffix in (".changelog", ".zip", ".delta")]
         return max(found, key=lambda path: (_version(path), str(path)), default=None)
     numbered = [path for path in (life / kind).glob("[0-9]*") if path.name.isdecimal()]
     return max(numbered, key=lambda path: int(path.name), default=None)
+
+
+def _newest_entry(life: Path) -> Path | None:
+    """What the newest epoch's files are logged in, of one source of files; none where a later entry repeats it, as nobody would miss it."""
+    planned = _newest(life, "offsets")
+    ends = [] if planned is None else planned.read_text(encoding="utf-8").split("\n")[2:]
+    for place, end in enumerate(ends):
+        log = life / "sources" / str(place)
+        entry = entry_of(end) if end.startswith("{") and "logOffset" in end else None
+        later = entry is None or any(_version(path) > entry for path in log.glob("*.compact"))
+        found = None if later else next((path for path in (log / f"{entry}", log / f"{entry}.compact") if path.is_file()), None)
+        if found is not None:
+            return found
+    return None
 
 
 def _version(path: Path) -> int:

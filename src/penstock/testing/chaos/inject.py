@@ -33,6 +33,10 @@ class NotSurvived(Exception):
     """The app did not behave as promised; the text says how."""
 
 
+class NotDone(str):
+    """A note that says why a fault could not be done, or nobody noticed it: what did not happen was not survived."""
+
+
 Injection = Callable[["Run", Step], str]
 
 
@@ -122,7 +126,7 @@ def kill_at(run: Run, step: Step) -> str:
     run.healed()
     run.start(run.next_point)
     if idle:
-        return f"not reached: {_NOTHING_TO_DO}"
+        return NotDone(f"not reached: {_NOTHING_TO_DO}")
     if not reached:
         raise NotSurvived(f"the driver never came to {step.fault.point}")
     if code != -signal.SIGKILL:
@@ -232,7 +236,7 @@ def corrupt_checkpoint(run: Run, step: Step) -> str:
         spoilt = damage.spoil(run.subject.state, run.jobs, step.choice)
     if spoilt is None:
         run.start()
-        return "there was no checkpoint yet"
+        return NotDone("there was no checkpoint yet")
     try:
         note, failure = _answer(run, spoilt)
     finally:
@@ -244,7 +248,7 @@ def corrupt_checkpoint(run: Run, step: Step) -> str:
     run.start()
     if failure:
         raise NotSurvived(f"{spoilt}: {failure}")
-    return f"{spoilt}: {note}"
+    return type(note)(f"{spoilt}: {note}")
 
 
 def _answer(run: Run, spoilt: damage.Spoilt) -> tuple[str, str]:
@@ -256,7 +260,7 @@ def _answer(run: Run, spoilt: damage.Spoilt) -> tuple[str, str]:
     if spoilt.named_in(driver.words):
         return "refused and named", ""
     if run.unfed() and spoilt.of_state and run.mark()[spoilt.job] == mark[spoilt.job]:
-        return f"not read: {_NOTHING_TO_DO}", ""
+        return NotDone(f"not read: {_NOTHING_TO_DO}"), ""
     if run.past(mark) or run.unfed():
         return "", "the run went on as if nothing had happened"
     return "", f"exit code {driver.code}, the file is not named: {driver.words[-300:]}"

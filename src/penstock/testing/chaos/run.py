@@ -20,7 +20,7 @@ from penstock.testing.chaos.apps import Subject
 from penstock.testing.chaos.driver import Driver, nobody_runs
 from penstock.testing.chaos.feeder import Feeder
 from penstock.testing.chaos.follow import canonical
-from penstock.testing.chaos.inject import NotSurvived, arming, injection
+from penstock.testing.chaos.inject import NotDone, NotSurvived, arming, injection
 from penstock.testing.chaos.logs import AtWork, Logs
 from penstock.testing.chaos.parts import Parts
 from penstock.testing.chaos.plan import Step
@@ -163,7 +163,7 @@ class Run:
                 driver.sweep()
         if recovered is None:
             failure = failure or f"the app did not go on within {RECOVERY_S:.0f} s: {self.driver.words[-300:]}"
-        return Injected(step.fault.name, recovered, note, failure)
+        return Injected(step.fault.name, recovered, note, failure, done=not isinstance(note, NotDone))
 
     def _recovery(self) -> float | None:
         """Seconds from healing until every job went on; a driver that ended is started again, one that stays behind once."""

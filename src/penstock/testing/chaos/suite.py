@@ -12,7 +12,7 @@ from pathlib import Path
 
 from penstock.testing.chaos.apps import ROUTES, VIEWS
 from penstock.testing.chaos.faults import chosen
-from penstock.testing.chaos.report import keep, kept, markdown, publish, table
+from penstock.testing.chaos.report import keep, kept, markdown, publish, table, words
 from penstock.testing.chaos.storm import orderly_end, storm
 
 _CLUSTER = ("kill-executor", "kill-worker")
@@ -34,7 +34,7 @@ def main(results: Path, page: Path) -> int:
             runs = kept(results) if os.environ.get("MORE") else runs  # another suite may have added to it meanwhile
             runs = [run for run in runs if (run["app"], run["seed"]) != (outcome.app, seed)] + [outcome.as_json()]
             keep(results, runs)
-            publish(page, markdown(table(runs), _words(runs)))
+            publish(page, markdown(table(runs), words(runs)))
     return 1 if failed else 0
 
 
@@ -44,20 +44,6 @@ def _storms(routes: list[str], asked: list[str]) -> list[tuple[str, list[str]]]:
     found = [(route, plain) for route in routes if plain or not asked]
     on_cluster = [name for name in _CLUSTER if not asked or name in asked]
     return found + ([("kafka-postgres-on-cluster", on_cluster)] if on_cluster and "kafka-postgres" in routes else [])
-
-
-def _words(runs: list[dict[str, object]]) -> str:
-    seeds = sorted({int(str(run["seed"])) for run in runs})
-    rows = sum(int(str(run["rows"])) for run in runs)
-    looks = sum(int(str(run["looks"])) for run in runs)
-    apps = ", ".join(f"`{name}`" for name in dict.fromkeys(str(run["app"]) for run in runs))
-    equal = sum(1 for run in runs if run["verify"] == "equal")
-    odd = sum(1 for run in runs if "unknown in the logs" in str(run["failures"]))
-    return (
-        f"Made by `make chaos`: {len(runs)} runs ({apps}; seeds {', '.join(map(str, seeds))}), {rows:,} rows fed, {looks:,} looks of the reader,"
-        f" `verify` equal in {equal} of {len(runs)}; {odd} with records in the logs that no fault explains. Recovery counts from the moment"
-        " nothing is in the way until every view went on; where the driver was killed it includes a new start of Spark."
-    )
 
 
 if __name__ == "__main__":

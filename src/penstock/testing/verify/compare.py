@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from penstock.testing.verify.rows import Reader, Row, Values, close, has_floats
+from penstock.testing.verify.rows import CLOSE, Reader, Row, Values, close, has_floats
 
 
 @dataclass(frozen=True)
@@ -23,16 +23,16 @@ class Comparison:
         return not (self.missing or self.extra or self.different)
 
 
-def compare(reader: Reader, expected: Sequence[Row], found: Sequence[Row]) -> Comparison:
-    """Equal text is equal, so only what is left is read; of that, equal values are equal, and floats may differ in their last digits."""
+def compare(reader: Reader, expected: Sequence[Row], found: Sequence[Row], tolerance: float = CLOSE) -> Comparison:
+    """Equal text is equal, so only what is left is read; of that, equal values are equal, and floats may differ by the relative `tolerance`."""
     wanted, held = _without_common(expected, found)
     lacking, surplus = _by_value([(reader.values(row.text), row) for row in wanted], [(reader.values(row.text), row) for row in held])
     if reader.key is not None:
-        missing, extra, different = _paired_by_key(reader, lacking, surplus)
+        missing, extra, different = _paired_by_key(reader, lacking, surplus, tolerance)
     else:
         missing, extra, different = lacking, surplus, []
     if has_floats(reader.schema):
-        missing, extra = _without_close(missing, extra)
+        missing, extra = _without_close(missing, extra, tolerance)
     unequal = len(missing) + len(different)
     return Comparison(len(expected) - unequal, _rows(missing), _rows(extra), tuple(different))
 
@@ -74,7 +74,7 @@ def _by_value(wanted: Sequence[Read], held: Sequence[Read]) -> tuple[list[Read],
     return missing, [(values, row) for values, row in held if id(row) in left]
 
 
-def _paired_by_key(reader: Reader, missing: list[Read], extra: list[Read]) -> tuple[list[Read], list[Read], list[tuple[Row, Row]]]:
+def _paired_by_key(reader: Reader, missing: list[Read], extra: list[Read], tolerance: float) -> tuple[list[Read], list[Read], list[tuple[Row, Row]]]:
     held: defaultdict[Values | None, list[Read]] = defaultdict(list)
     for read in reversed(extra):
         held[reader.key_of(read[0])].append(read)
@@ -87,13 +87,13 @@ def _paired_by_key(reader: Reader, missing: list[Read], extra: list[Read]) -> tu
             rest.append((values, row))
             continue
         other = same.pop()
-        if not close(values, other[0]):
+        if not close(values, other[0], tolerance):
             different.append((row, other[1]))
     left = {id(row) for reads in held.values() for _, row in reads}
     return rest, [read for read in extra if id(read[1]) in left], different
 
 
-def _without_close(missing: list[Read], extra: list[Read]) -> tuple[list[Read], list[Read]]:
+def _without_close(missing: list[Read], extra: list[Read], tolerance: float) -> tuple[list[Read], list[Read]]:
     """Pairs off rows that differ only in the last digits of floats; what is alike but for them is looked at together."""
     alike: defaultdict[Values, list[Read]] = defaultdict(list)
     for read in extra:
@@ -101,7 +101,7 @@ def _without_close(missing: list[Read], extra: list[Read]) -> tuple[list[Read], 
     rest: list[Read] = []
     for read in missing:
         candidates = alike.get(_coarse(read[0]), [])
-        match = next((other for other in candidates if close(read[0], other[0])), None)
+        match = next((other for other in candidates if close(read[0], other[0], tolerance)), None)
         if match is None:
             rest.append(read)
         else:

@@ -41,7 +41,8 @@ class Life:
 
     def span(self, stream: str, end: LoggedEpoch) -> Span:
         """What was taken of a stream by the epochs up to `end`."""
-        return Span(None, end.ends[self.source(stream, len(end.ends))], self.folder(stream, end))
+        told = end.ends[self.source(stream, len(end.ends))]
+        return Span(None, told, self.folder(stream, end), nothing=told is None)
 
     def folder(self, stream: str, end: LoggedEpoch) -> Path:
         """The folder of a stream's source in the checkpoint."""

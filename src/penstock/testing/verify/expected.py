@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -13,21 +14,25 @@ from pyspark.sql import functions as F
 from penstock.plan.declare import Emit, Stream
 from penstock.plan.inline import meaning
 from penstock.plan.nodes import Node, names_read
+from penstock.plan.scalar import calls
+from penstock.plan.text import sql
 from penstock.schema import Schema, quote
 from penstock.share.jobs import Member
-from penstock.source import Span
+from penstock.source import HasLines, Span
 from penstock.spark import rows
 from penstock.spark.broken import newly_broken
+from penstock.spark.deadletters import as_they_came
 from penstock.spark.faults import in_users_words
 from penstock.spark.frames import App, plan_frame, register_tables
 from penstock.testing.verify.consumed import Life
 from penstock.testing.verify.late import Judged, closed_at, in_time, judged
 from penstock.testing.verify.origin import Untraceable, carried, traced_name
-from penstock.testing.verify.positions import Origin, origin_of
-from penstock.testing.verify.rows import Row
+from penstock.testing.verify.positions import Origin, Record, origin_of, records_of
+from penstock.testing.verify.rows import LOOSE, Row, rounding
 from penstock.testing.verify.streams import Taken
 
 log = logging.getLogger("penstock.verify")
+_MOMENTS = ("std", "var_", "variance", "covar", "corr", "regr_", "skewness", "kurtosis")
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,13 @@ class Oracle:
         except Exception as error:
             raise in_users_words(error, member.view) from error
 
+    def rounding(self, life: Life, member: Member, epoch: int) -> float:
+        """How far the doubles of a view may be apart, relatively, because they were computed in another order."""
+        try:
+            return self._run(life, member, epoch)[0].rounding()
+        except Exception as error:
+            raise in_users_words(error, member.view) from error
+
     def _run(self, life: Life, member: Member, epoch: int) -> tuple[_Batch, Expected]:
         found = self._known.get((member.name, epoch))
         while found is None:
@@ -90,7 +102,7 @@ class _Batch:
         self._on_close = owner.emit is Emit.ON_CLOSE
         self._logged = life.logged(life.last if epoch < 0 else epoch)
         self._taken = Taken(desk, self._app, life, self._logged)
-        self._plan = meaning(member.view, self._app.declared.declarations)
+        self._plan = self._meaning = meaning(member.view, self._app.declared.declarations)
         self._filtered: Mapping[str, str] = {}
 
     def expected(self) -> Expected:
@@ -124,6 +136,17 @@ class _Batch:
         late += sum(self._count(part) for part in found.counts)
         return Expected(schema, _lines(_named(plan_frame(self._desk, found.plan), schema)), late, notes)
 
+    def rounding(self) -> float:
+        """A sum has no more terms than rows were read. Of moments the roundings grow by how far the values lie from zero, which is not known."""
+        if any(call.name.lower().startswith(_MOMENTS) for call in calls(sql(self._meaning))):
+            return LOOSE
+        return rounding(sum(self._taken.rows(stream).count() for stream in self._streams()))
+
+    def _streams(self) -> list[Stream]:
+        """The streams that the view reads."""
+        names = names_read(self._meaning)
+        return [stream for name, stream in self._app.declared.streams.items() if name in names]
+
     def origins(self, lines: Collection[str]) -> dict[str, Origin]:
         """After `expected`: by the text of the row."""
         schema = rows.schema_of(self._frame.schema)
@@ -134,7 +157,20 @@ class _Batch:
         frame = plan_frame(self._desk, found.plan)
         line = rows.as_json(frame.schema, rows.visible(frame.columns), schema.names)
         told = frame.selectExpr(f"{line} AS line", f"{found.origin} AS origin").where(F.col("line").isin(*lines)).dropDuplicates(["line"])
-        return {row.line: origin_of(row.origin) for row in told.collect()}
+        # A row that is there without any input, such as a count of nothing, has no epoch.
+        traced = [row for row in told.collect() if row.origin is not None and row.origin.epoch is not None]
+        came = self._as_they_came({record for row in traced for record in records_of(row.origin)})
+        return {row.line: origin_of(row.origin, came) for row in traced}
+
+    def _as_they_came(self, records: Collection[Record]) -> dict[Record, list[bytes]]:
+        """The lines of files by which a reader's records are found in them, whichever stream they are of."""
+        sought = sorted((position, record) for position, record in records if "file" in (at := json.loads(position)) and "line" not in at)
+        found: dict[Record, list[bytes]] = {}
+        for stream in self._streams() if sought else ():
+            source = self._app.source(stream)
+            if isinstance(source, HasLines):
+                found |= as_they_came(self._desk, source, self._app.spec(stream), sought)
+        return found
 
     def _register(self, plan: Node, conditions: Mapping[str, str]) -> None:
         """All that the plan reads; of a stream with a condition only the rows that it holds for."""

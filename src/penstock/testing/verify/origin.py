@@ -37,7 +37,8 @@ class Carried:
         if len(texts) == 1:
             return texts[0]
         fields = ", ".join(f"'{field}', greatest({', '.join(f'{text}.{field}' for text in texts)})" for field in ("mark", "epoch"))
-        return f"named_struct({fields}, 'positions', concat({', '.join(f'{text}.positions' for text in texts)}))"
+        positions = ", ".join(f"{text}.positions" for text in texts)  # one side of an outer join may have none
+        return f"named_struct({fields}, 'positions', flatten(array_compact(array({positions}))))"
 
 
 def column_of(stream: str) -> str:

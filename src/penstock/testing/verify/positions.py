@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from penstock.spark.deadletters import with_lines
+
+Record = tuple[str, bytes]
 
 
 class Origin(NamedTuple):
@@ -16,9 +18,17 @@ class Origin(NamedTuple):
     places: tuple[str, ...]
 
 
-def origin_of(told: Any) -> Origin:
-    """From the column that came along with a row."""
-    return Origin(int(told.epoch), in_words([part.at for part in told.positions], [bytes(part.record or b"") for part in told.positions]))
+def origin_of(told: Any, came: Mapping[Record, list[bytes]]) -> Origin:
+    """From the column that came along with a row; `came` are the lines of files from which records were read that have another text here."""
+    records = records_of(told)
+    left = {key: list(lines) for key, lines in came.items()}
+    texts = [lines.pop() if (lines := left.get(key)) else key[1] for key in records]
+    return Origin(int(told.epoch), in_words([position for position, _ in records], texts))
+
+
+def records_of(told: Any) -> list[Record]:
+    """The position and the text of every record behind a row."""
+    return [(str(part.at), bytes(part.record or b"")) for part in told.positions if part.at]
 
 
 def in_words(positions: Sequence[str | None], records: Sequence[bytes]) -> tuple[str, ...]:

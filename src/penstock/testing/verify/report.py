@@ -121,16 +121,24 @@ def _count(number: int, word: str) -> str:
     return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
 
 
+def proved(verdicts: Sequence[Verdict]) -> bool:
+    """Whether something was compared, and all of it is equal: to have looked at nothing proves nothing."""
+    return any(not verdict.unread for verdict in verdicts) and all(verdict.equal for verdict in verdicts)
+
+
 def summary(verdicts: Sequence[Verdict]) -> str:
     """One line for all of them."""
     compared = [verdict for verdict in verdicts if not verdict.unread]
+    left_out = f"; {_count(len(verdicts) - len(compared), 'place')} not compared" if len(compared) < len(verdicts) else ""
     wrong = [verdict for verdict in compared if not verdict.equal]
     rows = sum(verdict.found.rows for verdict in compared)
+    if not compared:
+        return f"NOTHING was verified{left_out}: what a view gives can only be proved where it can be read back"
     if not wrong:
-        return f"verified: {_count(rows, 'row')} in {_count(len(compared), 'place')} are what a batch run over the same input gives"
+        return f"verified: {_count(rows, 'row')} in {_count(len(compared), 'place')} are what a batch run over the same input gives{left_out}"
     lost = sum(len(verdict.found.missing) for verdict in wrong)
     extra = sum(len(verdict.found.extra) for verdict in wrong)
     other = sum(len(verdict.found.different) for verdict in wrong)
     refused = sum(1 for verdict in wrong if verdict.refused)
     told = f"NOT equal: {len(wrong)} of {_count(len(compared), 'place')} differ; {lost} missing, {extra} extra, {other} different rows"
-    return told + (f"; a run refuses {_count(refused, 'sink')}" if refused else "")
+    return told + (f"; a run refuses {_count(refused, 'sink')}" if refused else "") + left_out

@@ -6,6 +6,7 @@ import base64
 import json
 import math
 import struct
+import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -16,7 +17,7 @@ from penstock.schema import Schema
 from penstock.sink.ddl import Type, parse_type
 
 Values = tuple[Hashable, ...]
-_CLOSE = 1e-9  # batch and live add doubles in another order
+CLOSE, LOOSE = 1e-12, 1e-9
 _ZERO = 1e-12  # relative to zero nothing is close, and what all but cancels leaves such digits behind
 
 
@@ -59,12 +60,21 @@ class Reader:
         return json.dumps({name: _printed(value_of(kind, row.get(name)), kind) for name, kind in self._kinds}, ensure_ascii=False)
 
 
-def close(one: object, other: object) -> bool:
+def rounding(additions: int) -> float:
+    """How far, relatively, two sums of the same doubles may be apart because batch and live add them in another order.
+
+    Every addition rounds by 2^-53 at most, in one sum as in the other. What is `CLOSE` is always equal, for a mean or a product rounds
+    once more; what is not even `LOOSE` never, for in very many additions the roundings all but cancel.
+    """
+    return min(max(CLOSE, additions * sys.float_info.epsilon), LOOSE)
+
+
+def close(one: object, other: object, tolerance: float) -> bool:
     """Equal but for the last digits of floating-point numbers."""
     if isinstance(one, tuple) and isinstance(other, tuple):
-        return len(one) == len(other) and all(map(close, one, other))
+        return len(one) == len(other) and all(close(left, right, tolerance) for left, right in zip(one, other, strict=True))
     if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=_CLOSE, abs_tol=_ZERO)
+        return math.isclose(one, other, rel_tol=tolerance, abs_tol=_ZERO)
     return one == other
 
 

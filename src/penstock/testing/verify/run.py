@@ -28,7 +28,7 @@ from penstock.testing.verify.expected import Oracle
 from penstock.testing.verify.files import read_files
 from penstock.testing.verify.kafka import read_kafka
 from penstock.testing.verify.report import SHOWN_MAX, Verdict
-from penstock.testing.verify.rows import Reader, Values
+from penstock.testing.verify.rows import Reader, Values, has_floats
 from penstock.testing.verify.shared import Shared, not_told_apart, shared_places
 from penstock.testing.verify.standing import Known, known, place_of, standing
 from penstock.testing.verify.tables import Fetch, read_postgres, read_store, sharers_of_table, store_snapshot
@@ -181,6 +181,8 @@ class _Place:
         """What was found, against the view as of the verdict's epoch."""
         expected = self._oracle.expected(self._life, self._member, verdict.epoch)
         found = compare(reader, expected.rows, held.rows)
+        if not found.equal and has_floats(reader.schema):
+            found = compare(reader, expected.rows, held.rows, self._oracle.rounding(self._life, self._member, verdict.epoch))
         found = replace(found, extra=(*found.extra, *held.repeated))
         verdict = replace(verdict, found=found, earlier=held.earlier, late=expected.late, notes=(*verdict.notes, *expected.notes))
         return verdict if found.equal else self._traced(verdict, reader)
@@ -199,5 +201,6 @@ class _Place:
         if origins:
             return replace(verdict, origins={text: origins[line] for text, line in texts.items() if line in origins})
         end = self._life.logged(max(verdict.epoch, 0))[-1]
-        taken = "; ".join(f"{name} up to {self._life.span(name, end).end}" for name in dict.fromkeys(self._life.occurrences))
+        ends = {name: self._life.span(name, end).end for name in dict.fromkeys(self._life.occurrences)}
+        taken = "; ".join(f"{name} up to {upto}" if upto is not None else f"nothing of {name}" for name, upto in ends.items())
         return replace(verdict, notes=(*verdict.notes, f"the input is somewhere in epochs 0 to {verdict.epoch}: {taken}"))

@@ -16,7 +16,7 @@ from penstock.sink.kafka_progress import ledger_of as kafka_ledger
 from penstock.sink.kafka_server import KafkaServer
 from penstock.sink.postgres_sink import ledger_in_words
 from penstock.sink.spec import SinkSpec
-from penstock.spark.agreement import fault_of_place, furthest, names_in_store
+from penstock.spark.agreement import fault_of_place, furthest, names_in_store, nearest
 from penstock.testing.verify.consumed import Life
 from penstock.testing.verify.tables import Fetch, confirmed, ledger_epoch, same_since, waiting
 
@@ -48,8 +48,10 @@ def known(fetch: Fetch, life: Life, spec: SinkSpec, place: str) -> Known:
 def standing(fetch: Fetch, life: Life, member: Member, spec: SinkSpec, before: Known, at: int) -> Standing:
     """After the sink was read, and found to be at epoch `at`."""
     ledger = ledger_epoch(fetch, life.job.name, life.incarnation)
-    reached = furthest(ledger, stored=member.stored)
-    fault = fault_of_place(spec.name, spec.view, before.place, at=at, confirmed=before.confirmed, ledger=reached, checkpoint=life.checkpoint)
+    reached, least = furthest(ledger, stored=member.stored), nearest(before.ledger, stored=member.stored)
+    fault = fault_of_place(
+        spec.name, spec.view, before.place, at=at, confirmed=before.confirmed, ledger=reached, checkpoint=life.checkpoint, least=least
+    )
     due = min(max(at, before.confirmed), reached, life.last)  # what it has lost is missed, and what it has too much is found
     if due < 0:
         due = before.ledger  # nothing at all was delivered, which nothing would be equal to
