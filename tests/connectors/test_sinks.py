@@ -426,6 +426,31 @@ def test_postgres_leaves_out_the_one_character_it_cannot_hold(opened: Opener, db
     assert db.run("SELECT k FROM t") == [("ab\\u0000",)]
 
 
+def test_postgres_keeps_keys_apart_that_differ_by_the_one_character_it_cannot_hold(opened: Opener, db: Database) -> None:
+    sink = opened(key=("k",), **db.options)
+    sink.deliver(epoch(0, [put("a", 1), put("a\0", 2), put("\\u0000", 3)]))
+    assert db.run("SELECT k, n FROM t ORDER BY n") == [("a", 1), ("a\u2400", 2), ("\\u0000", 3)]
+    sink.deliver(epoch(1, [put("a\u2400", 4), put("a\0", 5), taken("a", 1)]))
+    assert db.run("SELECT k, n FROM t ORDER BY n") == [("\\u0000", 3), ("a\u2400", 5)]
+
+
+def test_postgres_holds_every_year_that_it_can(opened: Opener, db: Database) -> None:
+    lines: list[dict[str, str | None]] = [
+        {"at": "+10000-01-02T03:04:05.678Z", "local": "0000-01-02T03:04:05", "day": "-0044-03-15"},
+        {"at": "-4712-01-02T03:04:05Z", "local": "+294247-01-01T00:00:00", "day": "+5874897-12-31"},
+        {"at": "0001-01-01T00:00:00Z", "local": None, "day": "9999-12-31"},
+    ]
+    sink = opened("at timestamp, local timestamp_ntz, day date", append_only=True, **db.options)
+    sink.deliver(epoch(0, [Change("+", None, json.dumps(line)) for line in lines]))
+    assert db.run("SELECT at::text, local::text, day::text FROM t") == [
+        ("10000-01-02 03:04:05.678+00", "0001-01-02 03:04:05 BC", "0045-03-15 BC"),
+        ("4713-01-02 03:04:05+00 BC", "294247-01-01 00:00:00", "5874897-12-31"),
+        ("0001-01-01 00:00:00+00", None, "9999-12-31"),
+    ]
+    with pytest.raises(SinkError, match="out of range"):
+        sink.deliver(epoch(1, [Change("+", None, json.dumps({**lines[0], "day": "+5880000-01-01"}))]))
+
+
 READERS = {
     "json": "read_json('{}/epoch=*/*.json', format='newline_delimited')",
     "csv": "read_csv('{}/epoch=*/*.csv', header=true)",

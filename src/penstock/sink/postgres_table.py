@@ -14,8 +14,10 @@ from psycopg import sql
 from penstock.change import Change
 from penstock.points import reach
 from penstock.schema import Column
+from penstock.sink.ddl import parse_type
 from penstock.sink.postgres_server import Connection
-from penstock.sink.postgres_types import decoded, without_nul
+from penstock.sink.postgres_text import LATEST_YEAR, NUL, readable
+from penstock.sink.postgres_types import decoded, postgres_type
 
 _STAGE = "CREATE TEMPORARY TABLE IF NOT EXISTS penstock_stage (n bigint, op text, r jsonb) ON COMMIT DELETE ROWS"
 _NOTHING = sql.SQL("")
@@ -54,6 +56,8 @@ class Target:
                 self.fill(connection, [change.row for change in last.values() if change.op == "+"])
                 return
             self._stage(connection, [(change.op, change.row) for change in last.values()])
+            if any(NUL in (change.key or "") for change in last.values()):
+                self._keep_last(connection, self.key)
             self._remove_keys(connection, self.key)
             if any("null" in (change.key or "") for change in last.values()):
                 self._put_nulls(connection, self.key)
@@ -75,9 +79,12 @@ class Target:
 
     def _stage(self, connection: Connection, rows: Sequence[tuple[str, str]]) -> None:
         connection.execute(_STAGE)
+        key = {field.column.name for field in self.key or ()}
+        dated = {field.column.name for field in self.fields if postgres_type(parse_type(field.column.type)) in LATEST_YEAR}
+        lines = readable([row for _, row in rows], key, dated)
         with connection.cursor() as cursor, cursor.copy("COPY penstock_stage FROM STDIN") as copy:
-            for n, (op, row) in enumerate(rows):
-                copy.write_row((n, op, without_nul(row)))
+            for n, ((op, _), line) in enumerate(zip(rows, lines, strict=True)):
+                copy.write_row((n, op, line))
         reach("sink.mid-rows")
 
     def _insert(self, connection: Connection, ending: sql.Composable = _NOTHING) -> None:
@@ -92,6 +99,15 @@ class Target:
         new = listed([sql.SQL("{} = excluded.{}").format(name, name) for name in rest])
         action = sql.SQL("DO UPDATE SET {}").format(new) if rest else sql.SQL("DO NOTHING")
         self._insert(connection, sql.SQL("ON CONFLICT ({}) {}").format(listed([field.identifier for field in key]), action))
+
+    def _keep_last(self, connection: Connection, key: tuple[Field, ...]) -> None:
+        """Of the changes whose keys are one in Postgres, since it cannot hold what tells them apart, the last is made."""
+        connection.execute(
+            sql.SQL(
+                "DELETE FROM penstock_stage WHERE n IN (SELECT n FROM (SELECT n, row_number() OVER"
+                " (PARTITION BY ROW({})::text ORDER BY n DESC) AS place FROM penstock_stage s) placed WHERE place > 1)"
+            ).format(listed([field.value for field in key]))
+        )
 
     def _remove_keys(self, connection: Connection, key: tuple[Field, ...]) -> None:
         equal = sql.SQL(" AND ").join([sql.SQL("t.{} = {}").format(field.identifier, field.value) for field in key])

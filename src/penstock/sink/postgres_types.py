@@ -8,6 +8,7 @@ from psycopg import sql
 
 from penstock.schema import Column
 from penstock.sink.ddl import Type, parse_type
+from penstock.sink.postgres_text import LATEST_YEAR, in_bounds
 
 _PLAIN = {
     "tinyint": "smallint",
@@ -39,7 +40,6 @@ _WIDER = {  # types that hold every value of a type exactly, besides its own, te
 _READ_FROM_TEXT = {"uuid", "json", "jsonb", "enum"}  # they take a text as it is, or fail; none is changed
 _DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
 _FULL_DIGITS = {"smallint": 4, "integer": 9, "bigint": 18}
-_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
 
 def postgres_type(kind: Type) -> str:
@@ -71,7 +71,10 @@ def holds(column: str, kind: Type) -> bool:
 
 
 def decoded(column: Column, row: sql.Composable, into: str | None = None) -> sql.Composed:
-    """The expression that takes a column's value out of `row`, a jsonb; `into` is the type of the column that receives it."""
+    """The expression that takes a column's value out of `row`, a jsonb; `into` is the type of the column that receives it.
+
+    Without one it is only looked at, and `row` is as Spark wrote it.
+    """
     target = postgres_type(parse_type(column.type))
     name = sql.Literal(column.name)
     if target == "jsonb":
@@ -79,12 +82,8 @@ def decoded(column: Column, row: sql.Composable, into: str | None = None) -> sql
     elif target == "bytea":
         value = sql.SQL("decode({}->>{}, 'base64')").format(row, name)
     else:
-        value = sql.SQL("({}->>{})::{}").format(row, name, sql.SQL(target))
+        text = sql.SQL("({}->>{})").format(row, name)
+        value = sql.SQL("{}::{}").format(in_bounds(text, target) if into is None and target in LATEST_YEAR else text, sql.SQL(target))
     if into is None or into == target or into.startswith("character varying("):  # a cast to that would cut a text; what is assigned is refused
         return value
     return sql.SQL("({})::{}").format(value, sql.SQL(into))
-
-
-def without_nul(line: str) -> str:
-    r"""The row without the character NUL (`\u0000` in JSON), the one character that a text in Postgres cannot hold."""
-    return _NUL.sub(r"\1", line) if "\\u0000" in line else line
