@@ -18,7 +18,7 @@ class Incarnation:
     """One life of a job: from a new checkpoint until its plan changes or the checkpoint goes away.
 
     `former` is the checkpoint of the life before, as long as that is kept. `earlier` are all that lay there when this life was opened:
-    a later one, of a driver that took over, is not among them.
+    a later one, of a driver that took over, is not among them. `folder` names the state folder wherever it lies.
     """
 
     job: str
@@ -27,6 +27,7 @@ class Incarnation:
     fresh: bool
     former: Path | None = None
     earlier: tuple[Path, ...] = ()
+    folder: str = ""
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class Catalog:
             with self._connect() as connection:
                 connection.execute("CREATE TABLE IF NOT EXISTS jobs (job TEXT PRIMARY KEY, fingerprint TEXT, incarnation TEXT, since TEXT)")
                 connection.execute("CREATE TABLE IF NOT EXISTS app (name TEXT PRIMARY KEY)")
+                connection.execute("CREATE TABLE IF NOT EXISTS folder (name TEXT PRIMARY KEY)")
                 if "former" not in {column[1] for column in connection.execute("PRAGMA table_info(jobs)")}:
                     connection.execute("ALTER TABLE jobs ADD COLUMN former TEXT")
         except sqlite3.DatabaseError as error:
@@ -63,6 +65,13 @@ class Catalog:
         with self._connect() as connection:
             connection.execute("INSERT INTO app SELECT ? WHERE NOT EXISTS (SELECT * FROM app)", (name,))
             return str(connection.execute("SELECT name FROM app").fetchone()[0])
+
+    @property
+    def folder(self) -> str:
+        """The state folder's own name, which a results store elsewhere knows it by; it goes with the folder wherever that is moved."""
+        with self._connect() as connection:
+            connection.execute("INSERT INTO folder SELECT ? WHERE NOT EXISTS (SELECT * FROM folder)", (uuid.uuid4().hex[:12],))
+            return str(connection.execute("SELECT name FROM folder").fetchone()[0])
 
     def incarnation(self, job: str, fingerprint: str, old_fingerprint: str = "") -> Incarnation:
         """The life that `job` continues, or a new one if its plan changed or its checkpoint is gone.
@@ -91,7 +100,8 @@ class Catalog:
             )
         if fresh:
             present.checkpoint.mkdir(parents=True, mode=0o700)
-        life = Incarnation(job, present.incarnation, present.checkpoint, fresh, None if former is None else former.checkpoint, earlier)
+        before = None if former is None else former.checkpoint
+        life = Incarnation(job, present.incarnation, present.checkpoint, fresh, before, earlier, self.folder)
         if settled:
             drop_earlier(life)
         return life

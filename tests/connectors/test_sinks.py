@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -239,6 +241,38 @@ def test_postgres_never_empties_a_table_of_the_users_own(opened: Opener, db: Dat
     assert db.run("SELECT k, note FROM t") == [("a", "mine")]
 
 
+@pytest.mark.parametrize("delivery", ["exactly-once", "at-least-once"])
+@pytest.mark.parametrize("complete", [False, True], ids=["single row", "complete"])
+def test_postgres_replaces_all_rows_only_of_a_table_that_is_its_alone(
+    opened: Opener, db: Database, tmp_path: Path, delivery: str, complete: bool
+) -> None:
+    options = {**db.options, "delivery": delivery}
+
+    def total(number: int, sink: SinkWriter, n: int) -> None:
+        if complete:
+            sink.deliver_complete(epoch(number, []), [small(None, n)])
+        else:
+            sink.deliver(epoch(number, [Change("+", "{}", small(None, n))]))
+
+    db.run("CREATE TABLE mine (k text, n int); INSERT INTO mine VALUES ('mine', 0)")
+    with pytest.raises(RefusalError, match="every epoch of view `v` replaces all rows of table mine, but Penstock did not make that table for it"):
+        opened(key=(), complete=complete, **{**options, "table": "mine"}).position("one")
+    assert db.run("SELECT k FROM mine") == [("mine",)]
+
+    first = opened(key=(), complete=complete, **options)
+    first.position("one")
+    total(0, first, 1)
+    texts = {name: str(value) for name, value in options.items()}
+    for key, whole in (((), complete), (None, False)):
+        other = open_sink("other", "v", texts, SMALL, key, append_only=False, complete=whole, folder=tmp_path)
+        with closing(other), pytest.raises(RefusalError, match="table t is that of sink s, which replaces all its rows"):
+            other.position("one")
+    again = opened(key=(), complete=complete, **options)
+    again.position("one")
+    total(1, again, 2)
+    assert db.run("SELECT n FROM t") == [(2,)]
+
+
 def test_a_life_that_delivered_nothing_is_no_reason_to_refuse_a_table_of_the_users_own(opened: Opener, db: Database) -> None:
     db.run("CREATE TABLE t (k text, n int)")
     db.run("INSERT INTO t VALUES ('mine', 0)")
@@ -291,6 +325,69 @@ def test_postgres_writes_into_an_existing_table_of_other_types(opened: Opener, d
     assert db.run("SELECT epoch FROM shop.penstock_sinks") == [(1,)]
 
 
+NARROW = [
+    ("n decimal(12,2)", "numeric(10,0)", "numeric(12,2)"),
+    ("n decimal(12,4)", "numeric(12,2)", "numeric(12,4)"),
+    ("n bigint", "integer", "bigint"),
+    ("n bigint", "double precision", "bigint"),
+    ("n double", "numeric", "double precision"),
+    ("n timestamp", "date", "timestamp with time zone"),
+    ("n timestamp", "timestamp(3) with time zone", "timestamp with time zone"),
+    ("n string", "character(5)", "text"),
+    ("n binary", "text", "bytea"),
+]
+
+
+def test_postgres_refuses_a_column_that_would_change_values(opened: Opener, db: Database) -> None:
+    for ddl, column, should_be in NARROW:
+        db.run(f"CREATE TABLE t (n {column})")
+        told = f"cannot hold every value of view `v` as it is: n is {column} and should be {should_be}"
+        with pytest.raises(RefusalError, match=re.escape(told)):
+            opened(ddl, append_only=True, **db.options).position("one")
+        db.run("DROP TABLE t")
+
+
+def test_postgres_fills_columns_that_hold_more_and_cuts_no_text(opened: Opener, db: Database) -> None:
+    db.run("CREATE TYPE size AS ENUM ('S', 'L'); CREATE DOMAIN word AS text CHECK (VALUE <> '')")
+    db.run("CREATE TABLE t (a numeric(14,4), b bigint, c timestamp, d uuid, e size, f word, g varchar(3), h text)")
+    ddl = "a decimal(12,2), b int, c date, d string, e string, f string, g string, h timestamp"
+    values = {"a": "1234567890.12", "b": 7, "c": "2024-02-29", "d": "6f1c0a52-3b0e-4d0e-9a30-6f1c0a523b0e", "e": "L", "f": "w", "g": "abc", "h": None}
+    sink = opened(ddl, append_only=True, **db.options)
+    sink.deliver(epoch(0, [Change("+", None, json.dumps(values))]))
+    assert db.run("SELECT a, b, c::text, d::text, e::text, f, g FROM t") == [
+        (Decimal("1234567890.1200"), 7, "2024-02-29 00:00:00", values["d"], "L", "w", "abc")
+    ]
+    with pytest.raises(SinkError, match="value too long"):
+        sink.deliver(epoch(1, [Change("+", None, json.dumps({**values, "g": "abcdef"}))]))
+
+
+def test_postgres_makes_its_table_anew_for_a_view_that_begins_anew_with_other_columns_or_another_key(opened: Opener, db: Database) -> None:
+    """In the transaction of the first epoch: a reader sees the old rows as they were, or the new ones as they are."""
+
+    def write(incarnation: str, ddl: str, key: tuple[str, ...] | None, *lines: dict[str, object]) -> None:
+        sink = opened(ddl, key=key, **db.options)
+        assert sink.position(incarnation) == -1
+        named = [None if key is None else json.dumps({name: line[name] for name in key}) for line in lines]
+        sink.deliver(epoch(0, [Change("+", name, json.dumps(line)) for name, line in zip(named, lines, strict=True)], incarnation))
+
+    db.run("CREATE ROLE reader_of_t")
+    write("one", "k string, n decimal(10,2)", ("k",), {"k": "a", "n": "1.25"})
+    db.run("GRANT SELECT ON t TO reader_of_t")
+    opened("k string, n decimal(12,4)", key=("k",), **db.options).position("two")
+    assert db.run("SELECT k, n FROM t") == [("a", Decimal("1.25"))]
+    write("two", "k string, n decimal(12,4)", ("k",), {"k": "a", "n": "1.2345"})
+    assert db.run("SELECT k, n FROM t") == [("a", Decimal("1.2345"))]
+    write("three", "k string, n decimal(12,4)", ("k", "n"), {"k": "a", "n": "1"}, {"k": "a", "n": "2"})
+    write("four", "k string, n decimal(12,4)", None, {"k": "a", "n": "1"}, {"k": "a", "n": "1"})
+    assert db.run("SELECT k, n FROM t") == [("a", Decimal(1))] * 2
+    write("five", "other date", None, {"other": "2024-02-29"})
+    assert db.run("SELECT t::text, has_table_privilege('reader_of_t', 't', 'SELECT') FROM t") == [("(2024-02-29)", True)]
+    db.run("DROP OWNED BY reader_of_t; DROP ROLE reader_of_t; CREATE VIEW of_it AS SELECT * FROM t")
+    with pytest.raises(RefusalError, match="others depend on it: view of_it"):
+        write("six", "other string", None, {"other": "x"})
+    assert db.run("SELECT other::text FROM of_it") == [("2024-02-29",)]
+
+
 @pytest.mark.parametrize(
     ("table", "message"),
     [
@@ -327,6 +424,31 @@ def test_postgres_takes_a_hundred_thousand_rows(opened: Opener, db: Database) ->
 def test_postgres_leaves_out_the_one_character_it_cannot_hold(opened: Opener, db: Database) -> None:
     opened(append_only=True, **db.options).deliver(epoch(0, [Change("+", None, '{"k":"a\\u0000b\\\\u0000","n":1}')]))
     assert db.run("SELECT k FROM t") == [("ab\\u0000",)]
+
+
+def test_postgres_keeps_keys_apart_that_differ_by_the_one_character_it_cannot_hold(opened: Opener, db: Database) -> None:
+    sink = opened(key=("k",), **db.options)
+    sink.deliver(epoch(0, [put("a", 1), put("a\0", 2), put("\\u0000", 3)]))
+    assert db.run("SELECT k, n FROM t ORDER BY n") == [("a", 1), ("a\u2400", 2), ("\\u0000", 3)]
+    sink.deliver(epoch(1, [put("a\u2400", 4), put("a\0", 5), taken("a", 1)]))
+    assert db.run("SELECT k, n FROM t ORDER BY n") == [("\\u0000", 3), ("a\u2400", 5)]
+
+
+def test_postgres_holds_every_year_that_it_can(opened: Opener, db: Database) -> None:
+    lines: list[dict[str, str | None]] = [
+        {"at": "+10000-01-02T03:04:05.678Z", "local": "0000-01-02T03:04:05", "day": "-0044-03-15"},
+        {"at": "-4712-01-02T03:04:05Z", "local": "+294247-01-01T00:00:00", "day": "+5874897-12-31"},
+        {"at": "0001-01-01T00:00:00Z", "local": None, "day": "9999-12-31"},
+    ]
+    sink = opened("at timestamp, local timestamp_ntz, day date", append_only=True, **db.options)
+    sink.deliver(epoch(0, [Change("+", None, json.dumps(line)) for line in lines]))
+    assert db.run("SELECT at::text, local::text, day::text FROM t") == [
+        ("10000-01-02 03:04:05.678+00", "0001-01-02 03:04:05 BC", "0045-03-15 BC"),
+        ("4713-01-02 03:04:05+00 BC", "294247-01-01 00:00:00", "5874897-12-31"),
+        ("0001-01-01 00:00:00+00", None, "9999-12-31"),
+    ]
+    with pytest.raises(SinkError, match="out of range"):
+        sink.deliver(epoch(1, [Change("+", None, json.dumps({**lines[0], "day": "+5880000-01-01"}))]))
 
 
 READERS = {

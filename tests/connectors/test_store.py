@@ -376,6 +376,20 @@ def test_postgres_shows_each_view_with_its_types(fresh_database: PostgresServer)
     assert [tuple(str(value) for value in row) for row in found] == [("x", "2.50", "2026-01-01 00:00:00+00", "a")]
 
 
+def test_no_row_keeps_plain_sql_from_reading_the_others_in_postgres(fresh_database: PostgresServer) -> None:
+    store = PostgresStore(fresh_database)
+    store.put_schema("v", "k string, at timestamp, day date, tags array<string>", None)
+    rows = [
+        '{"k":"a\\u0000b","at":"+10000-01-01T00:00:00Z","day":"2024-02-29","tags":["\\u0000"]}',
+        '{"k":"\\\\u0000","at":"-290308-12-21T19:59:05Z","day":"+5881580-07-11","tags":null}',
+    ]
+    Driver(store).write(lambda w: w.append("v", rows))
+    with fresh_database.connect() as connection:
+        found = connection.execute("SELECT k, at::text, day::text, tags FROM penstock.v").fetchall()
+    assert found == [("ab", "10000-01-01 00:00:00+00", "2024-02-29", [""]), ("\\u0000", "-infinity", "infinity", None)]
+    store.close()
+
+
 def test_rows_on_their_way_into_postgres_leave_nothing_behind(fresh_database: PostgresServer) -> None:
     """Its connections live as long as the run; no vacuum of the server comes to their temporary tables."""
     store = PostgresStore(fresh_database)

@@ -12,6 +12,7 @@ import pytest
 
 from penstock.catalog import Catalog
 from penstock.errors import RefusalError, StateError
+from penstock.sink.postgres_server import PostgresServer
 from penstock.testing.postgres import TemporaryPostgres
 from penstock.testing.trial import Trial
 
@@ -20,6 +21,7 @@ CREATE STREAM sales (item STRING, amount INT) WITH (connector = 'files', path = 
 CREATE MATERIALIZED VIEW copy AS SELECT item, amount FROM sales;
 CREATE SINK out FROM copy WITH ({sink}, delivery = 'exactly-once');
 """
+ALONE = APP.partition("CREATE SINK")[0]
 FILES = "connector = 'files', path = 'out'"
 PLACES = ("out", "other", "third")
 
@@ -30,6 +32,13 @@ def sold(trial: Trial, sink: str = FILES, times: int = 1) -> None:
     for number in range(times):
         trial.feed("sales", {"item": "tea", "amount": number})
         trial.drain()
+
+
+def current(trial: Trial) -> Path:
+    """The checkpoint of the view's present life."""
+    found = Catalog(trial.state).current("copy")
+    assert found is not None
+    return found[1]
 
 
 def cut_short(path: Path) -> None:
@@ -49,11 +58,10 @@ def flipped(path: Path) -> None:
 def test_a_damaged_checkpoint_of_spark_is_refused_and_its_file_named(trial: Trial, damage: Callable[[Path], None], file: str) -> None:
     """Also where Spark itself would have gone on, or would have failed in words of its own."""
     sold(trial, times=2)
-    current = Catalog(trial.state).current("copy")
-    assert current is not None
-    damage(current[1] / file)
+    damaged = current(trial) / file
+    damage(damaged)
     error, seen = trial.fail(StateError)
-    assert str(current[1] / file) in error.message
+    assert str(damaged) in error.message
     assert seen.last["copy"].restarts == 0
 
 
@@ -132,3 +140,51 @@ def test_a_sink_added_to_a_view_without_a_store_after_it_ran_is_refused_and_not_
 def amounts(trial: Trial, place: str) -> list[int]:
     files = sorted((trial.folder / place).glob("epoch=*/*.json"))
     return sorted(json.loads(line)["amount"] for file in files for line in file.read_text(encoding="utf-8").splitlines())
+
+
+def test_a_results_store_is_that_of_one_state_folder(trial: Trial, postgres_server: TemporaryPostgres, database: str) -> None:
+    """Another folder's first run would remove the rows of the first, which would then go on over what is left."""
+    given = postgres_server.parameters(database)
+    there = trial.having(store="postgres://{user}:{password}@{host}:{port}/{database}".format_map(given))
+    trial.write("app.sql", ALONE)
+    trial.feed("sales", {"item": "tea", "amount": 0})
+    there.drain()
+    kept = trial.state.rename(trial.folder / "kept")
+    error, _ = there.fail(StateError)
+    assert f"rows that the state folder {trial.state} made" in error.message
+    handed = f"UPDATE penstock_lives SET folder = '{Catalog(trial.state).folder}' WHERE folder = '{Catalog(kept).folder}'"
+    assert f"build the view from history here: {handed}" in (error.hint or "")
+    assert [row["amount"] for row in there.rows("copy")] == [0]
+    with PostgresServer.from_options({name: str(value) for name, value in given.items()}).connect() as connection:
+        connection.execute(handed.replace("UPDATE ", "UPDATE penstock.").encode())
+    trial.feed("sales", {"item": "tea", "amount": 1})
+    there.drain()
+    assert sorted(row["amount"] for row in there.rows("copy")) == [0, 1]
+    trial.state.rename(trial.folder / "other")
+    kept.rename(trial.state)
+    error, seen = there.fail(StateError)
+    assert "would mix them with its own" in error.message
+    assert f"remove {current(trial)} and UPDATE penstock_lives" in (error.hint or "")
+    assert seen.last["copy"].restarts == 0
+    assert sorted(row["amount"] for row in there.rows("copy")) == [0, 1]
+
+
+def test_an_older_copy_of_the_state_folder_is_refused_by_the_life_of_the_rows(trial: Trial) -> None:
+    """The ledger of the earlier life agrees with the older checkpoint, but its rows were replaced since."""
+    trial.write("app.sql", ALONE)
+    trial.feed("sales", {"item": "tea", "amount": 0})
+    trial.drain()
+    copied, results = trial.folder / "copied", trial.state / "results.db"
+    shutil.copytree(trial.state, copied)
+    trial.write("app.sql", ALONE.replace("item, amount FROM", "item, amount + 10 AS amount FROM"))
+    trial.drain()
+    shutil.copyfile(results, copied / "results.db")
+    shutil.rmtree(trial.state)
+    copied.rename(trial.state)
+    trial.write("app.sql", ALONE)
+    error, _ = trial.fail(StateError)
+    assert f"than {current(trial)} is; the state folder {trial.state} seems to be an older copy" in error.message
+    assert f"remove {current(trial)} to rebuild the view from history" in (error.hint or "")
+    shutil.rmtree(current(trial))
+    trial.drain()
+    assert [row["amount"] for row in trial.rows("copy")] == [0]

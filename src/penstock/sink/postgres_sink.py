@@ -2,8 +2,9 @@
 
 Exactly-once (the default): rows and ledger change in one transaction, table `penstock_sinks` beside the target; a replayed
 epoch is skipped, an older driver is fenced. When a view begins anew (a new incarnation), the first epoch replaces the content of a
-table that Penstock made; a table of the user's own is never emptied: that is refused. At-least-once and at-most-once: no ledger, so
-nobody knows what an earlier life delivered, and it stays.
+table that Penstock made, whose columns it makes anew where the view has others now; a table of the user's own is never emptied: that is
+refused. So is a view of which every epoch replaces all rows (EMIT COMPLETE, or a single row) where the table is not this sink's alone.
+At-least-once and at-most-once: no ledger, so nobody knows what an earlier life delivered, and it stays.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from penstock.errors import FencedError, RefusalError, SinkError
 from penstock.points import reach
 from penstock.sink.options import EXACTLY_ONCE, delivery_of
 from penstock.sink.postgres_server import Connection, PostgresServer, identifier
-from penstock.sink.postgres_table import Target, find_target, known_by
+from penstock.sink.postgres_table import Target
+from penstock.sink.postgres_target import check_alone, find_target, known_by, make_if_absent, renewed
 from penstock.sink.spec import SinkSpec
 
 _LEDGER = (
@@ -67,8 +69,9 @@ class PostgresSink:
     def _taken_over(self, incarnation: str) -> int | None:
         with self._transaction(_LOCK_PATIENCE) as connection:
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (_ONE_AT_A_TIME,))
-            target = self._prepared(connection)
+            made_now = make_if_absent(connection, self._spec)
             if not self._ledgered:
+                self._prepared(connection)
                 return None
             connection.execute(sql.SQL(_LEDGER).format(self._ledger))
             taken = connection.execute(
@@ -76,25 +79,28 @@ class PostgresSink:
                     "INSERT INTO {} AS l VALUES (%s, %s, %s, 1, -1, %s) ON CONFLICT (sink, target) DO UPDATE SET fence = l.fence + 1"
                     " RETURNING incarnation, fence, epoch, made"
                 ).format(self._ledger),
-                (self._spec.name, self._table, incarnation, target.made),
+                (self._spec.name, self._table, incarnation, made_now),
             ).fetchone()
             assert taken is not None
             before, self._fence, epoch, made = taken
-            if epoch < 0 and not target.made:
+            if epoch < 0 and not made_now:
                 self._check_spelling(connection)
             if before != incarnation and epoch >= 0:
                 self._check_may_clear(connection, bool(made))
+                self._target = None  # the first epoch finds it: it brings the table into the shape of the new life
                 return -1
             if before != incarnation:  # a life that delivered nothing left nothing
                 connection.execute(
                     sql.SQL("UPDATE {} SET incarnation = %s WHERE sink = %s AND target = %s").format(self._ledger),
                     (incarnation, self._spec.name, self._table),
                 )
-            if target.made and epoch >= 0:
+            if made_now and epoch >= 0:
                 raise RefusalError(
                     f"sink `{self._spec.name}`: table {self._table} is gone, but the ledger says that epochs up to {epoch} are in it",
                     hint="restore the table, or let the view begin anew with an empty state folder",
                 )
+            self._prepared(connection)
+            check_alone(connection, self._spec, made=bool(made), shared=self._is_shared(connection))
             return int(epoch)
 
     def _end_others(self, error: SinkError) -> None:
@@ -130,14 +136,13 @@ class PostgresSink:
         if self._fence is None:
             self.position(epoch.incarnation)
         with self._transaction() as connection:
-            target = self._prepared(connection)
             connection.execute("SET LOCAL synchronous_commit = on")
             incarnation, last = self._claim(connection)
             if incarnation == epoch.incarnation and epoch.epoch <= last:
                 return
             if incarnation != epoch.incarnation:
-                target.clear(connection)
-            change(connection, target)
+                self._target = renewed(connection, self._spec, self._ledgered)
+            change(connection, self._prepared(connection))
             connection.execute(
                 sql.SQL("UPDATE {} SET incarnation = %s, epoch = %s WHERE sink = %s AND target = %s").format(self._ledger),
                 (epoch.incarnation, epoch.epoch, self._spec.name, self._table),
@@ -171,7 +176,7 @@ class PostgresSink:
         return str(found[0]), int(found[1])
 
     def _check_may_clear(self, connection: Connection, made: bool) -> None:
-        if made and all(sink == self._spec.name for sink, _, _ in self._writers(connection)):
+        if made and not self._is_shared(connection):
             return
         raise RefusalError(
             f"sink `{self._spec.name}`: view `{self._spec.view}` begins anew, but table {self._table} holds what an earlier run delivered,"
@@ -188,6 +193,9 @@ class PostgresSink:
                     hint=f"write table = '{spelled}' as before: it then goes on where it was; or name another table",
                 )
 
+    def _is_shared(self, connection: Connection) -> bool:
+        return any(sink != self._spec.name for sink, _, _ in self._writers(connection))
+
     def _writers(self, connection: Connection) -> list[tuple[str, str, int]]:
         """Name, spelling of the table, and last epoch of every sink that writes to this table."""
         own = known_by(connection, identifier(self._table))
@@ -196,7 +204,10 @@ class PostgresSink:
 
     def _prepared(self, connection: Connection) -> Target:
         if self._target is None:
+            make_if_absent(connection, self._spec)
             self._target = find_target(connection, self._spec, self._ledgered)
+            if not self._ledgered:
+                check_alone(connection, self._spec, made=None, shared=False)
         return self._target
 
     @contextmanager

@@ -18,6 +18,7 @@ from psycopg.errors import LockNotAvailable
 from penstock.errors import SinkError
 from penstock.sink.ddl import columns
 from penstock.sink.postgres_server import Connection, PostgresServer
+from penstock.sink.postgres_text import sql_without_nul
 from penstock.sink.postgres_types import decoded
 from penstock.sink.relational import RelationalStore
 from penstock.sink.tables import BATCH, LAYOUT, Session
@@ -127,7 +128,9 @@ class _PostgresDatabase:
         listed = [sql.SQL("{} AS {}").format(decoded(column, sql.SQL("line.row"), None), sql.Identifier(column.name)) for column in columns(ddl)]
         session.connection.execute(sql.SQL("DROP VIEW IF EXISTS {}").format(name))
         if listed:
-            source = sql.SQL("(SELECT id, row::jsonb AS row FROM penstock.penstock_rows WHERE view = {} OFFSET 0) line").format(sql.Literal(view))
+            source = sql.SQL("(SELECT id, ({})::jsonb AS row FROM penstock.penstock_rows WHERE view = {} OFFSET 0) line").format(
+                sql_without_nul(sql.SQL("row")), sql.Literal(view)
+            )
             session.connection.execute(sql.SQL("CREATE VIEW {} AS SELECT {} FROM {} ORDER BY id").format(name, sql.SQL(", ").join(listed), source))
 
     def _spare(self) -> Connection | None:

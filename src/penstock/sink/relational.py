@@ -11,7 +11,7 @@ from typing import Any
 from penstock.change import Change, Epoch
 from penstock.errors import FencedError, SinkError, StateError
 from penstock.points import reach
-from penstock.sink.store import AlreadyCommitted, DeadRow, EpochWriter, Position, Turn
+from penstock.sink.store import AlreadyCommitted, DeadRow, EpochWriter, Held, HeldByAnother, Position, Turn
 from penstock.sink.tables import Database, Session
 from penstock.sink.writer import TableEpochWriter
 
@@ -21,16 +21,19 @@ class RelationalStore:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._lives: dict[str, Held] = {}
 
-    def take_over(self, job: str, incarnation: str) -> Position:
+    def take_over(self, job: str, incarnation: str, *, folder: str = "", place: str = "") -> Position:
+        life = Held(incarnation, folder, place)
         try:
-            return self._taken_over(job, incarnation)
+            return self._taken_over(job, life)
         except (SinkError, StateError) as error:
             if not self._database.may_try_again(error):
                 raise
-            return self._taken_over(job, incarnation)
+            return self._taken_over(job, life)
 
-    def _taken_over(self, job: str, incarnation: str) -> Position:
+    def _taken_over(self, job: str, life: Held) -> Position:
+        incarnation = life.incarnation
         with self._database.writing() as session:
             session.run(
                 "INSERT INTO penstock_jobs (job, incarnation, fence) VALUES (?, ?, 1)"
@@ -40,6 +43,10 @@ class RelationalStore:
             )
             ((fence,),) = session.fetch("SELECT fence FROM penstock_jobs WHERE job = ?", job)
             last = session.fetch("SELECT epoch FROM penstock_ledger WHERE job = ? AND incarnation = ?", job, incarnation)
+            held = [Held(*row) for row in session.fetch("SELECT incarnation, folder, place FROM penstock_lives WHERE job = ?", job)]
+            if held and held[0].incarnation != incarnation and (last or held[0].folder != life.folder):
+                raise HeldByAnother(held[0])
+            self._lives[job] = life
             return Position(fence, last[0][0] if last else -1)
 
     def committed(self, job: str, incarnation: str) -> int:
@@ -53,6 +60,13 @@ class RelationalStore:
             last = session.fetch("SELECT epoch FROM penstock_ledger WHERE job = ? AND incarnation = ?", job, incarnation)
             if last and epoch <= last[0][0]:
                 raise AlreadyCommitted(f"epoch {epoch} of job `{job}`")
+            if not last:  # its rows replace those of the life before, so from now on they are this one's
+                session.run(
+                    "INSERT INTO penstock_lives (job, incarnation, folder, place) VALUES (?, ?, ?, ?) ON CONFLICT (job)"
+                    " DO UPDATE SET incarnation = excluded.incarnation, folder = excluded.folder, place = excluded.place",
+                    job,
+                    *self._lives.get(job, Held(incarnation, "", "")),
+                )
             yield TableEpochWriter(session, incarnation, epoch)
             session.run(
                 "INSERT INTO penstock_ledger (job, incarnation, fence, epoch) VALUES (?, ?, ?, ?)"

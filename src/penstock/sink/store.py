@@ -17,6 +17,22 @@ class AlreadyCommitted(Exception):
     """The epoch is in the ledger: a replay has nothing to write. Not an error."""
 
 
+class Held(NamedTuple):
+    """Whose rows a job's views hold: of which life, of which state folder, and where that folder was then."""
+
+    incarnation: str
+    folder: str
+    place: str
+
+
+class HeldByAnother(Exception):
+    """The rows are of another life than this driver's, and not its to go on with or to replace."""
+
+    def __init__(self, held: Held) -> None:
+        super().__init__(str(held))
+        self.held = held
+
+
 class Position(NamedTuple):
     """Where a job stands: `fence` is this driver's turn, `epoch` the last one committed (-1: none)."""
 
@@ -88,8 +104,12 @@ class EpochWriter(Protocol):
 class Store(Protocol):
     """A results store; one object serves all threads of a process."""
 
-    def take_over(self, job: str, incarnation: str) -> Position:
-        """Make this driver the only one that may write `job`; its place in this incarnation, -1 in a new one."""
+    def take_over(self, job: str, incarnation: str, *, folder: str = "", place: str = "") -> Position:
+        """Make this driver the only one that may write `job`; its place in this incarnation, -1 in a new one.
+
+        `folder` names the state folder that this life is of, `place` says where it lies. HeldByAnother, and nothing taken over, when this life
+        has epochs but the rows are of another one by now; and when it is new but the rows are of another state folder.
+        """
 
     def committed(self, job: str, incarnation: str) -> int:
         """The last epoch in the ledger, -1 if there is none; takes nothing over."""

@@ -5,6 +5,7 @@
     penstock_epochs     the logged epochs of each view, those without changes too
     penstock_jobs       who may write a job: the fence goes up with every driver that takes over
     penstock_ledger     the last committed epoch of each job and incarnation
+    penstock_lives      whose rows each job's views hold: of which life and state folder
     penstock_delivered  the last epoch that was confirmed for each sink, also where the sink has a ledger of its own
     penstock_views      each view's columns and key
     penstock_dead       records that did not decode
@@ -34,6 +35,7 @@ LAYOUT: tuple[str, ...] = (
     "CREATE TABLE IF NOT EXISTS penstock_jobs (job TEXT PRIMARY KEY, incarnation TEXT NOT NULL, fence BIGINT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS penstock_ledger (job TEXT NOT NULL, incarnation TEXT NOT NULL, fence BIGINT NOT NULL, epoch BIGINT NOT NULL,"
     " PRIMARY KEY (job, incarnation))",
+    "CREATE TABLE IF NOT EXISTS penstock_lives (job TEXT PRIMARY KEY, incarnation TEXT NOT NULL, folder TEXT NOT NULL, place TEXT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS penstock_delivered (sink TEXT NOT NULL, incarnation TEXT NOT NULL, epoch BIGINT NOT NULL,"
     " PRIMARY KEY (sink, incarnation))",
     "CREATE TABLE IF NOT EXISTS penstock_views (view TEXT PRIMARY KEY, ddl TEXT NOT NULL, key TEXT)",

@@ -3,6 +3,7 @@
     commit log <= ledger <= offset log        the store commits an epoch after Spark has planned it, Spark after the store
     place confirmed <= sink <= ledger         a sink gets what the store has; what it has confirmed it still has
     ledger <= sink <= ledger + 1              where no store is kept: the sink has an epoch first, and nobody gives it a missed one
+    life of the rows = life of the ledger     and of this state folder, where a life begins
 
 Copies of different age, and damaged or missing files, break this. Then the job is refused: going on would lose or repeat rows.
 """
@@ -14,7 +15,9 @@ import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
+from penstock.catalog import Incarnation
 from penstock.errors import StateError
+from penstock.sink.store import Held
 from penstock.source.filelog import entry_of
 from penstock.spark.checkpoint import read_epoch
 
@@ -58,6 +61,24 @@ def check_ledger(job: str, checkpoint: Path, ledger: int) -> None:
         f"job `{job}`: the results store has epoch {ledger}, but {checkpoint} has committed {committed} and planned {planned};"
         f" the {older} seems to be an older copy ({where}: {what})",
         hint=f"restore both from copies of the same moment, or remove {checkpoint} to rebuild the view from history",
+    )
+
+
+def of_another_life(job: str, life: Incarnation, held: Held) -> StateError:
+    """What to raise when the results store holds what another life of the job made."""
+    here = life.checkpoint.parents[2]
+    if held.folder == life.folder:
+        return StateError(
+            f"job `{job}`: the results store holds the rows of a later life of it ({held.incarnation}) than {life.checkpoint} is;"
+            f" the state folder {here} seems to be an older copy",
+            hint=f"restore the newer one, or remove {life.checkpoint} to rebuild the view from history",
+        )
+    handed = f"UPDATE penstock_lives SET folder = '{life.folder}' WHERE folder = '{held.folder}' in the results store"
+    anew = handed if life.fresh or not _numbers(life.checkpoint / "commits") else f"remove {life.checkpoint} and {handed}"
+    return StateError(
+        f"job `{job}`: the results store holds the rows that the state folder {held.place} made;"
+        f" a run with {here} would mix them with its own or replace them",
+        hint=f"run with that state folder, or set `store` to another database; to give those rows up and build the view from history here: {anew}",
     )
 
 

@@ -23,11 +23,11 @@ from penstock.plan.divide import KEPT
 from penstock.plan.nodes import Order, names_read
 from penstock.points import reach
 from penstock.share.jobs import Job, Member
-from penstock.sink.store import AlreadyCommitted, EpochWriter, Store
+from penstock.sink.store import AlreadyCommitted, EpochWriter, HeldByAnother, Position, Store
 from penstock.source import Span
 from penstock.source.broken import SKIPPING
 from penstock.spark import rows
-from penstock.spark.agreement import check_ledger
+from penstock.spark.agreement import check_ledger, of_another_life
 from penstock.spark.broken import FilesAreBroken, newly_broken
 from penstock.spark.checkpoint import last_epoch, log_of, read_epoch, source_order, span_of
 from penstock.spark.deadletters import DeadLetters
@@ -66,7 +66,7 @@ class JobRun:
         self.rows_made = 0
         self.query: StreamingQuery | None = None
         check_ledger(job.name, incarnation.checkpoint, store.committed(job.name, incarnation.name))
-        self._position = store.take_over(job.name, incarnation.name)
+        self._position = self._taken_over()
         self._lower = open_lower(self._spark, app, job.members[0])
         check_not_moved(app, self._lower.occurrences, incarnation.checkpoint)
         self._timed = [name for name in dict.fromkeys(self._lower.occurrences) if app.declared.streams[name].event_time]
@@ -74,6 +74,13 @@ class JobRun:
         schemas = self._open_views()
         self._outbox = Outbox(app, job, incarnation, store, schemas, self._position)
         self._dead = DeadLetters(self._desk, app, store, incarnation.checkpoint, self._lower.occurrences)
+
+    def _taken_over(self) -> Position:
+        name, life = self.job.name, self._life
+        try:
+            return self._store.take_over(name, life.name, folder=life.folder, place=str(self._app.state))
+        except HeldByAnother as other:
+            raise of_another_life(name, life, other.held) from None
 
     @property
     def dead_found(self) -> int:

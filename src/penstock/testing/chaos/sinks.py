@@ -24,7 +24,7 @@ from penstock.sink.ddl import columns as columns_of
 from penstock.sink.kafka_server import KafkaServer
 from penstock.sink.postgres_server import PostgresServer
 from penstock.sink.postgres_sink import ledger_of
-from penstock.sink.postgres_types import without_nul
+from penstock.sink.postgres_text import without_nul
 from penstock.sink.spec import SinkSpec
 from penstock.testing.chaos.follow import TOMBSTONE, Bag, Epochs, Log, Records, Seen, Table, canonical, row
 from penstock.testing.verify.rows import Reader as RowReader

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 
 from pyspark.sql import SparkSession
 
@@ -16,7 +17,7 @@ from penstock.plan.declare import Emit, Sink
 from penstock.schema import Schema
 from penstock.share.jobs import Job, Member, jobs
 from penstock.sink.options import delivery_of
-from penstock.sink.postgres_types import without_nul
+from penstock.sink.postgres_text import without_nul
 from penstock.sink.spec import SinkSpec
 from penstock.spark.agreement import check_ledger
 from penstock.spark.frames import App
@@ -121,7 +122,8 @@ class _Place:
     def _reader(self, connector: str = "") -> Reader:
         """Of a view that has consumed nothing no row is compared, and the columns are not asked for."""
         schema = self._oracle.expected(self._life, self._member, -1).schema if self._begun else Schema(())
-        return Reader(schema, self._member.key, as_held=without_nul if connector == "postgres" else str)
+        key = () if self._member.view.emit is Emit.COMPLETE else self._member.key or ()
+        return Reader(schema, self._member.key, as_held=partial(without_nul, key=key) if connector == "postgres" else str)
 
     def _sink(self, sink: Sink) -> Verdict:
         options = {name.lower(): value for name, value in self._app.options(sink.options).items()}
