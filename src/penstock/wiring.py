@@ -36,7 +36,7 @@ def open_app(
     """
     settings, home = of_app(Path(path), overrides, state)
     declared = load(Path(path))
-    findings = check(declared, check_source_options, check_sink_options, settings.text("trigger"))
+    findings = check(declared, check_source_options, check_sink_options, settings.text("trigger"), home)
     raise_first(findings)
     return Engine(declared, settings, home, findings, lambda: _runner(declared, settings, home, session))
 
