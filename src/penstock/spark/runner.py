@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.catalog import Catalog, Incarnation
 from penstock.change import Rows
+from penstock.errors import SourceError
 from penstock.plan.declare import View
 from penstock.plan.nodes import Node, names_read
 from penstock.schema import Column, Schema, quote
@@ -152,12 +153,14 @@ class SparkRunner:
             ]
             reported([guard.progress for guard in guards])
             note_status(store, [guard.progress for guard in guards])
-            with self._sources(drain):
+            with self._sources(drain) as unreached:
                 supervise(guards, drain=drain, stop=stop, report=reported)
             if hold.lost:
                 raise hold.fenced()
             note_status(store, [guard.progress for guard in guards])
         raise_failed(guards)
+        if unreached:
+            raise unreached[0]
 
     def _backlog(self, job: Job) -> Backlog:
         streams = (self._app.declared.streams[name] for name in job.streams)
@@ -181,14 +184,18 @@ class SparkRunner:
         return run
 
     @contextmanager
-    def _sources(self, drain: bool) -> Iterator[None]:
-        """Sources that run beside Spark: given time to catch up before a drain, ended with the run."""
+    def _sources(self, drain: bool) -> Iterator[list[SourceError]]:
+        """Sources that run beside Spark: given time to catch up before a drain, ended with the run. What never answered is for the end to tell."""
         sources = [self._app.source(stream) for stream in self._app.declared.streams.values()]
+        unreached: list[SourceError] = []
         try:
             for source in sources:
                 if drain and isinstance(source, Recorded):
-                    source.caught_up(_CATCH_UP_S)
-            yield
+                    try:
+                        source.caught_up(_CATCH_UP_S)
+                    except SourceError as error:
+                        unreached.append(error)
+            yield unreached
         finally:
             for source in sources:
                 source.close()
