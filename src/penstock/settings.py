@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from penstock.errors import OptionFault, masked
+from penstock.errors import OptionFault, StateError, masked
 
 Value = str | int | float | bool
 
@@ -132,12 +132,22 @@ def of_app(app: Path, overrides: Mapping[str, str], state: Path | None = None) -
     return settings, (state or folder / (settings.text("state") or ".penstock")).absolute()
 
 
+def make_state(state: Path) -> None:
+    """The state folder, for its owner alone, made by whoever writes to it first; StateError where it cannot be."""
+    try:
+        state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise StateError(f"the state folder {state} cannot be made: {error.strerror}", hint="choose another with --state DIR") from error
+
+
 def _read_toml(path: Path) -> Mapping[str, object]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         hint = 'write one `name = value` on each line, text in quotes: trigger = "10 seconds"'
         raise OptionFault(f"{path} is not valid TOML: {error}", hint=hint) from error
+    except OSError as error:
+        raise OptionFault(f"{path} cannot be read: {error.strerror}", hint="it is a file with the app's settings, or absent") from error
 
 
 def _typed(name: str, value: object, origin: str) -> Value:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TextIO
 
 from penstock.errors import FencedError, StateError
+from penstock.settings import make_state
 
 
 class Hold:
@@ -27,7 +28,7 @@ class Hold:
         self._file: TextIO | None = None
 
     def __enter__(self) -> Hold:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        make_state(self._state)
         if self._take_over:
             self._replace()
         else:
