@@ -1,7 +1,8 @@
 """The command line: the engine's verbs for people and scripts. Data goes to stdout, everything else to stderr.
 
 Reading order: `options` (what verbs share), `inspect`, `read`, `sql`, `run`, `status`, `demo`, `new`, `broker`, `produce` (the verbs by group),
-`rows`, `live`, `dashboard`, `picture`, `output` (what they print), `metrics` (what a run serves), `trouble`, `logs`, `stopping` (what can come between).
+`rows`, `live`, `dashboard`, `picture`, `output` (what they print), `metrics` (what a run serves), `trouble`, `logs`,
+`stopping` (what can come between).
 
 Verbs import the engine, Spark and the terminal libraries only when they need them: `check` must answer at once.
 """

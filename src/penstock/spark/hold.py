@@ -18,6 +18,18 @@ from penstock.errors import FencedError, StateError
 from penstock.settings import make_state
 
 
+def is_held(state: Path) -> bool:
+    """Whether a process runs from the state folder now."""
+    try:
+        with (state / "lock").open(encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return False
+
+
 class Hold:
     """`with Hold(state) as hold:` runs alone; StateError names the process that does already."""
 

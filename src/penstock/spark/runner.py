@@ -29,7 +29,7 @@ from penstock.spark.ending import CHANGED, has_changed, last_status, note_status
 from penstock.spark.faults import in_users_words
 from penstock.spark.frames import App, plan_frame, register_history
 from penstock.spark.gap import pass_gaps
-from penstock.spark.hold import Hold
+from penstock.spark.hold import Hold, is_held
 from penstock.spark.job import JobRun
 from penstock.spark.leftout import LeftOut
 from penstock.spark.session import open_session, stop_session
@@ -108,7 +108,8 @@ class SparkRunner:
         if not self._has_results():
             return [ViewStatus(member.name, job.name, "not run") for job in jobs(self._app.declared) for member in job.members]
         store, catalog = self._results(), Catalog(self._app.state)
-        return [view_status(store, catalog, job, member) for job in jobs(self._app.declared) for member in job.members]
+        alive = is_held(self._app.state)
+        return [view_status(store, catalog, job, member, alive=alive) for job in jobs(self._app.declared) for member in job.members]
 
     def _has_results(self) -> bool:
         return self._store is not None or bool(self._app.settings.text("store")) or (self._app.state / "results.db").exists()
@@ -134,7 +135,10 @@ class SparkRunner:
                     stop.set()
                 report(progress)
 
-            spark, store, catalog = self._spark(), self._results(), Catalog(self._app.state)
+            catalog = Catalog(self._app.state)
+            if self._app.declared.file is not None:
+                catalog.claim(self._app.declared.folder, self._app.declared.file)
+            spark, store = self._spark(), self._results()
             self._left_out.look(spark, [name for view in self._app.declared.views.values() for name in names_read(view.query)])
             accepted = set(accept_gaps)
             gate = threading.Semaphore(2 * max(2, spark.sparkContext.defaultParallelism))
