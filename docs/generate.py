@@ -25,7 +25,8 @@ def settings_page() -> str:
 
 Values come from, weakest first: the default, `penstock.toml` in the app's folder, `PENSTOCK_<NAME>` in the environment,
 and `--set name=value` on the command line. `penstock settings` prints them with their values. The unit is the last
-word of a name that has one. An unknown name is an error with a suggestion.
+word of a name that has one. An unknown name is an error with a suggestion; in the
+environment, where others may have put it, a warning.
 
 | name | default | what it is for |
 |---|---|---|

@@ -51,6 +51,7 @@ class Catalog:
                 connection.execute("CREATE TABLE IF NOT EXISTS jobs (job TEXT PRIMARY KEY, fingerprint TEXT, incarnation TEXT, since TEXT)")
                 connection.execute("CREATE TABLE IF NOT EXISTS app (name TEXT PRIMARY KEY)")
                 connection.execute("CREATE TABLE IF NOT EXISTS folder (name TEXT PRIMARY KEY)")
+                connection.execute("CREATE TABLE IF NOT EXISTS file (name TEXT PRIMARY KEY)")
                 if "former" not in {column[1] for column in connection.execute("PRAGMA table_info(jobs)")}:
                     connection.execute("ALTER TABLE jobs ADD COLUMN former TEXT")
         except sqlite3.DatabaseError as error:
@@ -72,6 +73,21 @@ class Catalog:
         with self._connect() as connection:
             connection.execute("INSERT INTO folder SELECT ? WHERE NOT EXISTS (SELECT * FROM folder)", (uuid.uuid4().hex[:12],))
             return str(connection.execute("SELECT name FROM folder").fetchone()[0])
+
+    def claim(self, folder: Path, file: str) -> None:
+        """StateError where the state is that of another file in the app's folder: views of one name would take each other's place.
+
+        A file that is gone was renamed or replaced, and one in another folder moved; so this app goes on with the state.
+        """
+        with self._connect() as connection:
+            owner = connection.execute("SELECT name FROM file").fetchone()
+            if owner is not None and owner[0] != file and (folder / owner[0]).is_file():
+                raise StateError(
+                    f"{self._state} is the state folder of another app, {folder / owner[0]}",
+                    hint=f"run {file} with --state DIR, or in a folder of its own; if it takes the place of {owner[0]}, move that away first",
+                )
+            connection.execute("DELETE FROM file")
+            connection.execute("INSERT INTO file VALUES (?)", (file,))
 
     def incarnation(self, job: str, fingerprint: str, old_fingerprint: str = "") -> Incarnation:
         """The life that `job` continues, or a new one if its plan changed or its checkpoint is gone.

@@ -6,6 +6,7 @@ Values come from, weakest first: the default, `penstock.toml`, `PENSTOCK_<NAME>`
 from __future__ import annotations
 
 import difflib
+import logging
 import math
 import os
 import re
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from penstock.errors import OptionFault, masked
+from penstock.errors import OptionFault, StateError, masked
 
 Value = str | int | float | bool
 
@@ -59,6 +60,11 @@ def _is_level(value: Value) -> bool:
     return str(value).upper() in _LEVELS
 
 
+def _is_store(value: Value) -> bool:
+    return not value or str(value).startswith(("postgres://", "postgresql://"))
+
+
+_A_STORE = "nothing, or postgres://user@host:port/database"
 _A_MASTER = "local[*], local[2], spark://host:port, yarn or k8s://..."
 _A_MEMORY = "a size of at least 512m, such as 512m or 4g"
 _COUNT = "a whole number from 0 on"
@@ -71,7 +77,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("executor_memory", "1g", "memory of each executor on a cluster", _A_MEMORY, _is_memory),
     Setting("shuffle_partitions", 0, "partitions of a shuffle and of state; 0: as many as cores, 8 at most", _COUNT, _at_least(0)),
     Setting("state", "", "state folder, seen from the app's folder; empty: `.penstock` there"),
-    Setting("store", "", "results store: empty for SQLite in the state folder, or postgres://user@host:port/database"),
+    Setting("store", "", "results store: empty for SQLite in the state folder, or postgres://user@host:port/database", _A_STORE, _is_store),
     Setting("trigger", "", "how often a view looks for rows: empty (as soon as possible), `10 seconds`, or `once`"),
     Setting("poll_ms", 100, "how long a view that found no rows waits before it looks again, unless it has a trigger", _FROM_ONE, _at_least(1)),
     Setting("batch_rows_max", 2_000_000, "most rows that one micro-batch takes from a broker or generator", _FROM_ONE, _at_least(1)),
@@ -86,6 +92,9 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("log_level", "INFO", "level of Penstock's own log", " or ".join(_LEVELS), _is_level),
 )
 _BY_NAME = {setting.name: setting for setting in SETTINGS}
+_PREFIX = "PENSTOCK_"
+_NO_SETTINGS = ("SECRET_", "CACHE", "KILL_AT", "STOP_AT", "GOLDEN", "ARCHIVE_TO")  # what else the environment can say
+log = logging.getLogger("penstock.settings")
 
 
 @dataclass(frozen=True)
@@ -120,6 +129,10 @@ def load(toml: Path | None = None, overrides: Mapping[str, str] = MappingProxyTy
         found = os.environ.get(f"PENSTOCK_{name.upper()}")
         if found is not None:
             values[name] = _typed(name, found, f"PENSTOCK_{name.upper()}")
+    for name in sorted(name for name in os.environ if name.startswith(_PREFIX)):
+        if name.removeprefix(_PREFIX).lower() not in _BY_NAME and not name.removeprefix(_PREFIX).startswith(_NO_SETTINGS):
+            near = difflib.get_close_matches(name.removeprefix(_PREFIX).lower(), _BY_NAME, n=1)
+            log.warning("%s in the environment is no setting%s", name, f": did you mean {_PREFIX}{near[0].upper()}?" if near else "")
     for name, text in overrides.items():
         values[name] = _typed(name, text, f"--set {name}")
     return Settings(MappingProxyType(values))
@@ -132,12 +145,22 @@ def of_app(app: Path, overrides: Mapping[str, str], state: Path | None = None) -
     return settings, (state or folder / (settings.text("state") or ".penstock")).absolute()
 
 
+def make_state(state: Path) -> None:
+    """The state folder, for its owner alone, made by whoever writes to it first; StateError where it cannot be."""
+    try:
+        state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise StateError(f"the state folder {state} cannot be made: {error.strerror}", hint="choose another with --state DIR") from error
+
+
 def _read_toml(path: Path) -> Mapping[str, object]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         hint = 'write one `name = value` on each line, text in quotes: trigger = "10 seconds"'
         raise OptionFault(f"{path} is not valid TOML: {error}", hint=hint) from error
+    except OSError as error:
+        raise OptionFault(f"{path} cannot be read: {error.strerror}", hint="it is a file with the app's settings, or absent") from error
 
 
 def _typed(name: str, value: object, origin: str) -> Value:

@@ -13,7 +13,7 @@ from penstock.errors import AppFault, OptionFault, masked
 from penstock.plan.check import check, raise_first
 from penstock.plan.declare import Declared
 from penstock.plan.load import load
-from penstock.settings import Settings, of_app
+from penstock.settings import Settings, make_state, of_app
 from penstock.sink.options import check_sink_options
 from penstock.source.options import check_source_options
 
@@ -36,7 +36,7 @@ def open_app(
     """
     settings, home = of_app(Path(path), overrides, state)
     declared = load(Path(path))
-    findings = check(declared, check_source_options, check_sink_options, settings.text("trigger"))
+    findings = check(declared, check_source_options, check_sink_options, settings.text("trigger"), home)
     raise_first(findings)
     return Engine(declared, settings, home, findings, lambda: _runner(declared, settings, home, session))
 
@@ -45,7 +45,6 @@ def _runner(declared: Declared, settings: Settings, state: Path, session: SparkS
     from penstock.spark.frames import App
     from penstock.spark.runner import SparkRunner
 
-    state.mkdir(parents=True, exist_ok=True, mode=0o700)
     app = App(declared, settings, state, secrets(declared.folder))
     return SparkRunner(app, lambda: _store(settings, state, app.secret), session=session)
 
@@ -53,6 +52,7 @@ def _runner(declared: Declared, settings: Settings, state: Path, session: SparkS
 def _store(settings: Settings, state: Path, secret: Callable[[str], str]) -> Store:
     from penstock.sink.sqlite import SqliteStore
 
+    make_state(state)
     address = settings.text("store")
     if not address:
         return SqliteStore(state / "results.db")

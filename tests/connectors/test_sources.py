@@ -11,6 +11,8 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow
@@ -22,7 +24,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.datasource import DataSourceRegistration
 
 from penstock.decode import Rules, dead_rows, decode
-from penstock.errors import OptionFault, SourceError
+from penstock.errors import OptionFault, SourceError, TypeFault
 from penstock.schema import Column, Schema
 from penstock.source import Limits, Source, SourceSpec, Span
 from penstock.source.broken import SKIPPING
@@ -410,6 +412,36 @@ def test_a_postgres_table(spark: SparkSession, postgres: dict[str, str | int], d
     ]
     with pytest.raises(SourceError, match="absent"):
         table_frame(spark, SourceSpec("cards", {**options, "table": "absent"}, declared, tmp_path, tmp_path))
+
+
+def test_a_value_that_a_postgres_table_cannot_carry_is_told_with_its_column(
+    spark: SparkSession, postgres: dict[str, str | int], database: str, tmp_path: Path
+) -> None:
+    import psycopg
+
+    given = {name: str(value) for name, value in {**postgres, "database": database}.items()}
+    with psycopg.connect(host=given["host"], port=given["port"], dbname=database, user=given["user"], password=given["password"]) as connection:
+        connection.execute("CREATE TABLE odd (n numeric, at timestamptz, day date)")
+        connection.execute("INSERT INTO odd VALUES (1234567890123456789012345678901, NULL, '2024-01-01'), (1.5, NULL, NULL)")
+    options = {"connector": "postgres", "table": "odd", **given}
+
+    def rows(*columns: Column) -> list[tuple[object, ...]]:
+        return [tuple(row) for row in table_frame(spark, SourceSpec("odd", options, Schema(columns), tmp_path, tmp_path)).collect()]
+
+    with pytest.raises(TypeFault, match=r"`odd`: the column `n` holds 1234567890123456789012345678901, too long"):
+        rows()
+    assert rows(Column("n", "decimal(38,0)")) == [(Decimal("1234567890123456789012345678901"),), (Decimal(2),)]
+    assert rows(Column("N", "string")) == [("1234567890123456789012345678901",), ("1.5",)]
+    assert rows(Column("n", "double"))[1] == (1.5,)
+    with psycopg.connect(host=given["host"], port=given["port"], dbname=database, user=given["user"], password=given["password"]) as connection:
+        connection.execute("UPDATE odd SET n = 'NaN', at = 'infinity' WHERE n = 1.5")
+    with pytest.raises(TypeFault, match=r"`odd`: the column `at` holds infinity") as told:
+        rows(Column("n", "string"), Column("at", "timestamp"))
+    assert "declare" in str(told.value.hint)
+    with pytest.raises(TypeFault, match=r"`odd`: the column `n` holds NaN"):
+        rows(Column("n", "decimal(38,0)"), Column("at", "string"))
+    assert rows(Column("n", "string"), Column("at", "string"), Column("day", "date"))[1] == ("NaN", "infinity", None)
+    assert rows(Column("day", "date")) == [(date(2024, 1, 1),), (None,)], "a column that is not asked for is in nobody's way"
 
 
 def test_a_broker_that_is_not_there_is_said_at_once(spark: SparkSession, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import base64
 import gzip
 import hashlib
 import json
+import logging
 import random
 import time
 import uuid
@@ -20,7 +21,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from penstock.catalog import Catalog
-from penstock.errors import OptionFault
+from penstock.errors import OptionFault, SourceError
 from penstock.testing.trial import Trial
 from penstock.testing.verify.run import verify
 
@@ -229,6 +230,20 @@ def test_records_that_a_table_leaves_out_are_said_and_the_same_for_every_view(
     assert len(warnings) == len(said)
     assert all("t.data: 1 of its records are left out" in warning for warning in warnings)
     assert all(any(words in warning for warning in warnings) for words in said)
+
+
+def test_a_table_that_cannot_be_read_is_told_once_and_without_a_trace(trial: Trial, caplog: pytest.LogCaptureFixture) -> None:
+    """An exception in a thread would fail the test by itself."""
+    trial.write(
+        "app.sql",
+        """
+        CREATE TABLE t WITH (connector = 'postgres', host = '127.0.0.1', port = '1', database = 'd', user = 'u', table = 't');
+        CREATE MATERIALIZED VIEW n AS SELECT count(*) AS n FROM t;
+        """,
+    )
+    with pytest.raises(SourceError, match="table `t` cannot be read from Postgres"):
+        trial.batch("n")
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING and "`t`" in record.getMessage()]
 
 
 def test_a_view_judges_by_an_event_time_of_its_own_live_and_in_batch(trial: Trial) -> None:

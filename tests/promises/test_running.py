@@ -297,3 +297,15 @@ def test_a_stream_on_both_sides_of_a_union_goes_on_in_the_next_run(trial: Trial)
     assert [len(trial.rows(f"{name}__dead")) for name in ("s", "t")] == [2, 2]
     with trial.engine() as engine:
         assert [verdict.as_json() for verdict in verify(engine, session=trial.session) if not verdict.equal] == []
+
+
+def test_a_drain_from_a_server_that_does_not_answer_is_an_error_and_the_other_views_are_done(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.spark.runner._CATCH_UP_S", 0.3)
+    port = free_port()
+    lines = f"CREATE STREAM lines (line STRING) WITH (connector = 'socket', port = '{port}', format = 'text');"
+    trial.write("app.sql", lines + SALES + COPY + "CREATE MATERIALIZED VIEW said AS SELECT line FROM lines;")
+    trial.feed("sales", {"item": "tea", "amount": 1})
+    error, _ = trial.fail(SourceError)
+    assert error.exit_code == 3
+    assert f"stream `lines`: no server answers at localhost:{port}" in error.message
+    assert trial.rows("copy") == [{"item": "tea", "amount": 1}]

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import logging
+from contextlib import closing
 from dataclasses import replace
+from threading import Event
 
 import pytest
 
+from penstock.cli.status import line
 from penstock.errors import NameFault, PlanFault, StateError
+from penstock.sink.sqlite import SqliteStore
 from penstock.testing.trial import Trial
+from penstock.wiring import open_app
 
 SALES = "CREATE STREAM sales (item STRING, amount INT) WITH (connector = 'files', path = 'sales', format = 'json');"
 SHARE = "CREATE MATERIALIZED VIEW share AS SELECT item, 10 / amount AS share FROM sales;"
@@ -45,6 +51,50 @@ def test_every_failed_view_is_named_and_whoever_reads_one_is_warned(trial: Trial
         with pytest.raises(NameFault) as raised:
             list(engine.query("SELECT itm\nFROM copy").lines)
         assert raised.value.excerpt == "    1 | SELECT itm\n               ^^^"
+
+
+def test_a_run_that_was_killed_is_not_said_to_be_running(trial: Trial) -> None:
+    trial.write("app.sql", "\n".join((SALES, COPY)))
+    trial.feed("sales", {"item": "tea", "amount": 1})
+    with trial.live() as running:
+        running.until(lambda: "copy" in running.last and running.last["copy"].epoch >= 0)
+        with trial.engine() as engine:
+            assert engine.status()[0].status == "running"
+            at = engine.status()[0].at
+    with trial.engine() as engine:
+        assert engine.status()[0].status == "stopped"
+    with closing(SqliteStore(trial.state / "results.db")) as store:  # what it leaves behind when it cannot say how it ended
+        store.note("status:copy", json.dumps({"status": "running", "detail": "", "at": at}))
+    with trial.engine() as engine:
+        found = engine.status()[0]
+        assert (found.status, found.at, found.rows) == ("killed", at, 1)
+        assert line(found).startswith(f"copy: killed after it began at {at}, epoch 0, 1 row")
+
+
+def test_two_apps_side_by_side_do_not_share_a_state_folder_unless_one_takes_the_others_place(trial: Trial) -> None:
+    trial.write("one.sql", "\n".join((SALES, COPY)))
+    trial.write("two.sql", "\n".join((SALES, COPY.replace("amount", "1 AS amount"))))
+    trial.feed("sales", {"item": "tea", "amount": 7})
+    state = trial.state
+
+    def drained(path: str) -> list[str]:
+        engine = open_app(trial.folder / path, state=state, session=trial.session)
+        try:
+            engine.run(True, Event(), lambda _: None)
+            return list(engine.peek("copy").lines)
+        finally:
+            engine.close()
+
+    assert drained("one.sql") == ['{"item":"tea","amount":7}']
+    with pytest.raises(StateError, match=r"is the state folder of another app, .*one\.sql") as refused:
+        drained("two.sql")
+    assert "--state DIR" in str(refused.value.hint)
+    (trial.folder / "two.sql").rename(trial.folder.parent / "kept.sql")
+    assert drained(".") == ['{"item":"tea","amount":7}'], "the folder is the same app"
+    (trial.folder / "one.sql").rename(trial.folder / "first.sql")
+    assert drained("first.sql") == ['{"item":"tea","amount":7}']
+    (trial.folder.parent / "kept.sql").rename(trial.folder / "first.sql")
+    assert drained("first.sql") == ['{"item":"tea","amount":1}'], "written anew, it is a change of the app"
 
 
 def test_a_folder_that_is_not_there_is_told_when_a_run_begins(trial: Trial, caplog: pytest.LogCaptureFixture) -> None:

@@ -1,7 +1,8 @@
 """The command line: the engine's verbs for people and scripts. Data goes to stdout, everything else to stderr.
 
 Reading order: `options` (what verbs share), `inspect`, `read`, `sql`, `run`, `status`, `demo`, `new`, `broker`, `produce` (the verbs by group),
-`rows`, `live`, `dashboard`, `picture` (what they print), `metrics` (what a run serves), `trouble`, `logs`, `stopping` (what can come between).
+`rows`, `live`, `dashboard`, `picture`, `output` (what they print), `metrics` (what a run serves), `trouble`, `logs`,
+`stopping` (what can come between).
 
 Verbs import the engine, Spark and the terminal libraries only when they need them: `check` must answer at once.
 """
@@ -12,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 import typer
 
-from penstock.cli import broker, demo, inspect, new, produce, read, run, sql, status, trouble
+from penstock.cli import broker, demo, inspect, new, output, produce, read, run, sql, status, trouble
 from penstock.errors import EXIT_CODES, PenstockError
 
 EPILOG = "Exit codes:\n\n\b\n" + "\n".join(f"{code:>3}  {meaning}" for code, meaning in EXIT_CODES)
@@ -61,11 +62,12 @@ def _version(asked: bool) -> None:
 
 def main(arguments: Sequence[str] | None = None, more: Sequence[Callable[..., None]] = ()) -> None:
     """Runs the command line and ends the process with a documented exit code."""
-    try:
-        app(more)(args=None if arguments is None else list(arguments), prog_name="penstock")
-    except PenstockError as error:
-        trouble.show(error)
-        raise SystemExit(error.exit_code) from None
-    except Exception as error:
-        trouble.show_internal(error)
-        raise SystemExit(5) from None
+    with output.checked():
+        try:
+            app(more)(args=None if arguments is None else list(arguments), prog_name="penstock")
+        except PenstockError as error:
+            trouble.show(error)
+            raise SystemExit(error.exit_code) from None
+        except Exception as error:
+            trouble.show_internal(error)
+            raise SystemExit(5) from None

@@ -50,13 +50,13 @@ def _found(app: Path, pairs: dict[str, str]) -> tuple[Declared, list[Finding]]:
     from penstock.plan.check import check
     from penstock.plan.check_files import file_findings
     from penstock.plan.load import load
-    from penstock.settings import load as load_settings
+    from penstock.settings import of_app
     from penstock.sink.options import check_sink_options
     from penstock.source.options import check_source_options
 
-    settings = load_settings((app if app.is_dir() else app.parent) / "penstock.toml", pairs)
+    settings, state = of_app(app, pairs)
     declared = load(app)
-    return declared, [*check(declared, check_source_options, check_sink_options, settings.text("trigger")), *file_findings(declared)]
+    return declared, [*check(declared, check_source_options, check_sink_options, settings.text("trigger"), state), *file_findings(declared)]
 
 
 def _conclude(findings: list[Finding], counts: str, strict: bool) -> None:

@@ -14,6 +14,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 from penstock.errors import StateError
+from penstock.settings import make_state
 
 STAGES = ("source", "decode", "eventtime", "plan", "share", "spark", "sink", "subscribe")
 _NEAREST = {"settings": "plan", "schema": "plan", "catalog": "plan", "change": "sink"}
@@ -38,8 +39,9 @@ def to_stderr(as_json: bool, verbose: bool) -> None:
 def to_folder(state: Path, level: str) -> Path:
     """Keeps the log in the state folder too, bounded in size; gives the file's path."""
     path = state / "logs" / "penstock.log"
+    make_state(state)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(exist_ok=True)
     except OSError as error:
         raise StateError(f"cannot write to the state folder {state}: {error.strerror}", hint="choose another with --state DIR") from error
     file = RotatingFileHandler(path, maxBytes=_FILE_BYTES_MAX, backupCount=_FILES_KEPT, encoding="utf-8", delay=True)

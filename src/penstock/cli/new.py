@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -31,7 +32,8 @@ def new(
     }
     write_new(folder, {name: _filled(text, words) for name, text in texts.items()})
     typer.echo(f"wrote {', '.join(texts)} to {folder}", err=True)
-    typer.echo(f"next: penstock check {folder} && penstock run {folder}", err=True)
+    path = shlex.quote(str(folder))
+    typer.echo(f"next: penstock check {path} && penstock run {path}", err=True)
 
 
 def write_new(folder: Path, texts: dict[str, str]) -> None:

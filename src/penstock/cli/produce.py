@@ -133,6 +133,11 @@ def _objects(file: Path, schema: Schema | None) -> Iterator[bytes]:
     try:
         with file.open(encoding="utf-8-sig", newline="") as read:
             rows = csv.DictReader(read)
+            names = rows.fieldnames or ()
+            twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
+            if twice is not None:
+                hint = "a JSON object has each name once: name the columns apart, or send csv lines"
+                raise AppFault(f"two columns of the header are called `{twice}`", where=Where(str(file), 1), hint=hint)
             for row in rows:
                 if None in row:  # the name under which csv puts what the header does not name
                     raise AppFault(f"a row has more fields than the {len(row) - 1} of the header", where=Where(str(file), rows.line_num))

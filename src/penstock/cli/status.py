@@ -38,7 +38,8 @@ def line(view: ViewStatus) -> str:
     """`spend: done at 2026-01-01T10:00:00+00:00, epoch 3, 12 rows`, and below it what went wrong."""
     if view.at is None:
         return f"{view.view}: not run"
-    head = f"{view.view}: {view.status} since {view.at}" if view.status == "running" else f"{view.view}: {view.status} at {view.at}"
+    when = {"running": "since", "killed": "after it began at"}.get(view.status, "at")
+    head = f"{view.view}: {view.status} {when} {view.at}"
     figures = [f"epoch {view.epoch}" if view.epoch >= 0 else "no epoch yet", f"{view.rows:,} row{'s' * (view.rows != 1)}"]
     below = [f"  {view.detail}"] if view.detail else []
     return "\n".join([", ".join([head, *figures]), *below, *(f"  without {gap}" for gap in view.gaps)])

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TypeAlias
 
 from penstock.errors import UserError
 from penstock.plan.check_cycles import circles
-from penstock.plan.check_files import shared_folders
 from penstock.plan.check_fleeting import fleeting
 from penstock.plan.check_groups import misplaced_aggregates, nested_aggregates, sorted_by_window, ungrouped_columns
 from penstock.plan.check_names import expressions, unknown_columns, unknown_functions, unknown_shared, wrong_counts
 from penstock.plan.check_options import option_findings, setting_findings
+from penstock.plan.check_places import shared_places
 from penstock.plan.check_sources import SourceCheck, source_findings
 from penstock.plan.check_state import state_findings
 from penstock.plan.check_types import (
@@ -61,11 +62,11 @@ _EXPRESSION_CHECKS = (
 )
 
 
-def check(declared: Declared, check_source: SourceCheck, check_sink: SinkCheck, trigger: str = "") -> list[Finding]:
+def check(declared: Declared, check_source: SourceCheck, check_sink: SinkCheck, trigger: str = "", state: Path | None = None) -> list[Finding]:
     """Everything that is wrong or costly in an app.
 
     `check_source(kind, name, options, column_names)` and `check_sink(name, options)` raise OptionFault or
-    PromiseFault; `kind` is `stream` or `table`. `trigger` is the setting of that name.
+    PromiseFault; `kind` is `stream` or `table`. `trigger` is the setting of that name, `state` the state folder.
     """
     names = Names(schemas(declared.declarations))
     cycles = circles(declared)
@@ -83,7 +84,7 @@ def check(declared: Declared, check_source: SourceCheck, check_sink: SinkCheck, 
                 found.update(dict.fromkeys(_sink(entry, declared, names, check_sink)))
     found.update(dict.fromkeys(cycles.findings))
     if not cycles.findings:
-        found.update(dict.fromkeys(shared_folders(declared)))
+        found.update(dict.fromkeys(shared_places(declared, state)))
     found.update(dict.fromkeys(setting_findings(trigger)))
     return list(found)
 

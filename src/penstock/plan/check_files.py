@@ -1,4 +1,4 @@
-"""Files that an app names: those that are not there, and folders that are written and read, or written twice."""
+"""Files that an app names and that are not there."""
 
 from __future__ import annotations
 
@@ -8,54 +8,34 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from penstock.patterns import matches
+from penstock.plan.check_callbacks import callback_findings
 from penstock.plan.declare import Declared, Sink, Stream, Table
 from penstock.plan.findings import ERROR, WARNING, Finding
-from penstock.plan.inline import inlined
-from penstock.plan.nodes import names_read
 
 
 def file_findings(declared: Declared) -> Iterator[Finding]:
-    """A warning for each stream whose folder is not there, an error for each table whose file is not; local paths only."""
+    """A warning for each stream whose folder is not there, an error for each table or callback whose file is not; local paths only."""
     for entry, place in _local_sources(declared):
         yield from _missing(entry, place)
-
-
-def shared_folders(declared: Declared) -> Iterator[Finding]:
-    """An error for each sink whose view would read what it wrote, or that writes where another sink does; local paths only."""
-    read = {entry.name: _normal(place) for entry, place in _local_sources(declared) if place == _plain(place)}
-    written: dict[Path, str] = {}
-    for sink in declared.sinks.values():
-        found, view = _place(sink, declared), declared.views.get(sink.view)
-        if found is None or view is None:
-            continue
-        place = _normal(found)
-        own = names_read(inlined(view.query, declared.declarations))
-        reader = next((name for name in own if name in read and (place.is_relative_to(read[name]) or read[name].is_relative_to(place))), None)
-        if reader is not None:
-            message = f"sink `{sink.name}` would write where `{reader}` reads, and view `{view.name}` would feed itself: {sink.options['path']}"
-            yield Finding(ERROR, "OptionFault", message, sink.where, hint="give the sink a `path` of its own, outside of what is read")
-        if place in written:
-            message = f"sinks `{written[place]}` and `{sink.name}` would write to one folder: {sink.options['path']}"
-            yield Finding(ERROR, "OptionFault", message, sink.where, hint="give each sink a `path` of its own")
-        written[place] = sink.name
+    yield from callback_findings(declared)
 
 
 def _local_sources(declared: Declared) -> Iterator[tuple[Stream | Table, Path]]:
     entries: list[Stream | Table] = [*declared.streams.values(), *declared.tables.values()]
     for entry in entries:
-        place = _place(entry, declared)
+        place = local_place(entry, declared)
         if place is not None:
             yield entry, place
 
 
-def _place(entry: Stream | Table | Sink, declared: Declared) -> Path | None:
+def local_place(entry: Stream | Table | Sink, declared: Declared) -> Path | None:
     """The local path that an entry names, if it is one of files."""
     path = entry.options.get("path")
     local = entry.options.get("connector") == "files" and isinstance(path, str) and "://" not in path
     return declared.folder.absolute() / str(path) if local else None
 
 
-def _normal(place: Path) -> Path:
+def normal(place: Path) -> Path:
     return Path(os.path.normpath(place))
 
 
@@ -66,7 +46,7 @@ def _missing(entry: Stream | Table, place: Path) -> Iterator[Finding]:
         message = f"table `{entry.name}`: there is no file at {entry.options['path']}"
         yield Finding(ERROR, "OptionFault", message, entry.where, hint=f"it was looked for at {place}")
         return
-    folder = _plain(place)
+    folder = plain_part(place)
     if place == folder or not folder.exists():
         what = "folder or file" if place == folder else "folder"
         message = f"stream `{entry.name}`: there is no {what} {folder} yet"
@@ -74,7 +54,7 @@ def _missing(entry: Stream | Table, place: Path) -> Iterator[Finding]:
         yield Finding(WARNING, "OptionFault", message, entry.where, hint=hint)
 
 
-def _plain(place: Path) -> Path:
+def plain_part(place: Path) -> Path:
     """The part of a path before the first name that is a pattern."""
     plain = Path(place.anchor)
     for part in place.parts[1:]:

@@ -93,11 +93,15 @@ Declaration: TypeAlias = Stream | Table | View | Sink
 
 @dataclass(frozen=True)
 class Declared:
-    """A whole app after all its files were read: names are unique across kinds, in order of declaration."""
+    """A whole app after all its files were read: names are unique across kinds, in order of declaration.
+
+    `file` is the name of the one that it was read from, where it is not a folder.
+    """
 
     name: str
     folder: Path
     declarations: Mapping[str, Declaration]
+    file: str | None = None
 
     @property
     def streams(self) -> dict[str, Stream]:

@@ -37,7 +37,8 @@ def load(path: str | Path) -> Declared:
     declarations = merged(statements)
     if not declarations:
         raise AppFault(f"{path} declares nothing", hint="begin with CREATE STREAM name (...) WITH (connector = '...')")
-    return Declared(place.stem if place.is_file() else place.name, folder, MappingProxyType(declarations))
+    is_file = place.is_file()
+    return Declared(place.stem if is_file else place.name, folder, MappingProxyType(declarations), place.name if is_file else None)
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -6,6 +6,7 @@ import hashlib
 import sys
 import traceback
 from collections.abc import Iterable
+from contextlib import redirect_stdout
 from pathlib import Path
 from types import ModuleType
 from typing import Protocol, cast
@@ -52,8 +53,12 @@ def _run(file: Path, text: str, folder: Path) -> ModuleType:
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
     try:
-        exec(compile(text, str(file), "exec"), module.__dict__)
-    except PenstockError:
+        with redirect_stdout(sys.stderr):  # stdout is for what the verb has to say
+            exec(compile(text, str(file), "exec"), module.__dict__)
+    except PenstockError as error:
+        if error.where is None:
+            error.where = _user_place(error, file, folder)
+            error.excerpt = error.excerpt or _line(error.where)
         raise
     except SyntaxError as error:
         place = Where(error.filename or str(file), error.lineno or 1, error.offset or 1)

@@ -86,7 +86,7 @@ class Recorded(Protocol):
     """A source that is recorded while it runs, since it cannot be asked twice."""
 
     def caught_up(self, timeout_s: float) -> bool:
-        """Record until the source hangs up or falls silent, `timeout_s` at most; whether it did."""
+        """Record until the source hangs up or falls silent, `timeout_s` at most; whether it did. SourceError where it never answered."""
         ...
 
 

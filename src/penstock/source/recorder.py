@@ -48,6 +48,11 @@ class Recorder:
         if self._thread.is_alive():
             self._thread.join()
 
+    @property
+    def has_heard(self) -> bool:
+        """Whether the server ever answered."""
+        return self._heard
+
     def caught_up(self, timeout_s: float) -> bool:
         """Waits until the server has hung up or been quiet for half a second after a first connection; False: it took too long."""
         deadline = time.monotonic() + timeout_s

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
+from penstock.errors import SourceError
 from penstock.source import Limits, SourceSpec, Span
 from penstock.source.files import Files
 from penstock.source.options import option_value
@@ -26,6 +27,7 @@ class Socket:
     """The connector `socket`."""
 
     def __init__(self, spec: SourceSpec) -> None:
+        self._name = spec.name
         self._folder = (spec.state / "recorded" / spec.name).absolute()
         self._host = option_value(spec.options, "socket", "host") or "localhost"
         self._port = int(spec.options["port"])
@@ -48,8 +50,16 @@ class Socket:
             recorder.stop()
 
     def caught_up(self, timeout_s: float) -> bool:
-        """Records until the server hangs up or falls silent; for a run that shall end once it has read what there is."""
-        return self._recorder().caught_up(timeout_s)
+        """Records until the server hangs up or falls silent; for a run that shall end once it has read what there is.
+
+        SourceError where no server answered: what there is cannot be known then.
+        """
+        recorder = self._recorder()
+        is_over = recorder.caught_up(timeout_s)
+        if not recorder.has_heard:
+            hint = "start the server first; only a run without --drain waits for it"
+            raise SourceError(f"stream `{self._name}`: no server answers at {self._host}:{self._port}", hint=hint)
+        return is_over
 
     def _recorder(self) -> Recorder:
         with _guard:

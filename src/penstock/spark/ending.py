@@ -60,10 +60,11 @@ def last_status(store: Store, job: str) -> Ending | None:
     return None if found is None else Ending(**json.loads(found))
 
 
-def view_status(store: Store, catalog: Catalog, job: Job, member: Member) -> ViewStatus:
-    """All that is known of a view without running it."""
+def view_status(store: Store, catalog: Catalog, job: Job, member: Member, *, alive: bool) -> ViewStatus:
+    """All that is known of a view without running it; `alive`: a process runs from the state folder."""
     last, life = last_status(store, job.name), catalog.current(job.name)
     status, detail, at = (last.status, last.detail, last.at) if last is not None else ("not run", "", None)
+    status = "killed" if status == "running" and not alive else status
     detail = f"it {CHANGED}" if not detail and has_changed(catalog, job) else detail
     epoch = -1 if life is None else last_epoch(life[1] / "commits")
     return ViewStatus(member.name, job.name, status, detail, at, epoch, store.count(member.name), passed_gaps(store, job.name))

@@ -15,6 +15,19 @@ from pathlib import Path
 from typing import TextIO
 
 from penstock.errors import FencedError, StateError
+from penstock.settings import make_state
+
+
+def is_held(state: Path) -> bool:
+    """Whether a process runs from the state folder now."""
+    try:
+        with (state / "lock").open(encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return False
 
 
 class Hold:
@@ -27,7 +40,7 @@ class Hold:
         self._file: TextIO | None = None
 
     def __enter__(self) -> Hold:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        make_state(self._state)
         if self._take_over:
             self._replace()
         else:

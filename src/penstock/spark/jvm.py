@@ -33,6 +33,7 @@ _GATEWAY = "org.apache.spark.api.python.PythonGatewayServer"
 _TOLD = "_PYSPARK_DRIVER_CONN_INFO_PATH"
 _ASKED_SECONDS_MAX = 60
 _LOOK_S = 0.01
+_LINES_SHOWN = 4
 
 
 @dataclass(frozen=True)
@@ -45,11 +46,13 @@ class Command:
 
 @dataclass(frozen=True)
 class Jvm:
-    """One that was started; `told` is where it writes its port and its secret once it listens."""
+    """One that was started; `told` is where it writes its port and its secret once it listens, `log` what else it says, from `began_at` on."""
 
     command: Command
     process: subprocess.Popen[bytes]
     told: Path
+    log: Path
+    began_at: int
 
     def gateway(self) -> JavaGateway:
         """PySpark's connection to it, once it listens."""
@@ -59,7 +62,7 @@ class Jvm:
             while not self.told.is_file():
                 if self.process.poll() is not None:
                     self.kill()
-                    raise EngineError(f"the JVM ended with code {self.process.returncode} before it was up")
+                    raise EngineError(f"the JVM ended with code {self.process.returncode} before it was up{self._said()}")
                 time.sleep(_LOOK_S)
             said = self.told.read_bytes()
         finally:
@@ -74,6 +77,11 @@ class Jvm:
                 del os.environ[name]
         gateway.proc = self.process
         return gateway
+
+    def _said(self) -> str:
+        """`: ` and the first of what it had to say, or nothing."""
+        lines = [line.strip() for line in self.log.read_bytes()[self.began_at :].decode("utf-8", "replace").splitlines()]
+        return "".join(f"{': ' if number == 0 else '; '}{line}" for number, line in enumerate(list(filter(None, lines))[:_LINES_SHOWN]))
 
     def kill(self) -> None:
         assert self.process.stdin is not None
@@ -121,10 +129,11 @@ def started(command: Command, log: Path) -> Jvm:
 def _started(command: Command, log: Path) -> Jvm:
     told = Path(tempfile.mkdtemp(prefix="penstock-jvm-"), "told")
     environment = {**os.environ, "SPARK_HOME": str(command.spark_home), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_CONNECT_MODE": "0", _TOLD: str(told)}
+    began_at = log.stat().st_size if log.exists() else 0
     with log.open("ab") as sink:
         # It ends when its standard input does. In a session of its own, no Ctrl-C reaches it.
         process = subprocess.Popen(command.words, stdin=subprocess.PIPE, stdout=sink, stderr=sink, env=environment, start_new_session=True)
-    return Jvm(command, process, told)
+    return Jvm(command, process, told, log, began_at)
 
 
 def jvm_command(conf: dict[str, str]) -> Command | None:

@@ -1,6 +1,6 @@
 """What the files of tables hold and no row is made of: said once, beside the views, which need not wait until a table is read for this.
 
-Tables have no dead letters; a table that cannot be read at all says so where it is used.
+Tables have no dead letters; a table that cannot be read at all says so where it is used, so whatever hinders the look is not told here.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ENDS_WITHIN_S = 5.0
 
 
 class LeftOut:
-    """Looks at each table of an app once, when it is first read."""
+    """Looks at the files of each table of an app once, when it is first read."""
 
     def __init__(self, app: App) -> None:
         self._app = app
@@ -40,7 +40,8 @@ class LeftOut:
 
     def look(self, spark: SparkSession, names: Iterable[str]) -> None:
         """Begin to look at the tables among these names."""
-        fresh = [name for name in dict.fromkeys(names) if name in self._app.declared.tables and name not in self._looked_at]
+        tables = {name for name, table in self._app.declared.tables.items() if table.options.get("connector") == "files"}
+        fresh = [name for name in dict.fromkeys(names) if name in tables and name not in self._looked_at]
         if fresh:
             self._looked_at.update(fresh)
             thread = threading.Thread(target=self._say, args=(spark.newSession(), fresh), name="tables", daemon=True)
@@ -59,8 +60,8 @@ class LeftOut:
                     log.warning("table `%s`: %s: %s", name, file, why)
             except UserError as fault:
                 log.warning("table `%s`: %s", name, fault.message)
-            except (PySparkException, Py4JError, OSError):
-                continue
+            except Exception:
+                log.debug("table `%s` could not be looked at", name, exc_info=True)
 
 
 def _left_out(spark: SparkSession, app: App, table: Table) -> Iterator[tuple[str, str]]:

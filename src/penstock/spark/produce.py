@@ -172,7 +172,7 @@ def _csv_records(text: str, path: Path) -> Iterator[bytes]:
         next(rows, None)
         for row in rows:
             line = io.StringIO(newline="")
-            csv.writer(line, lineterminator="").writerow(row)
-            yield line.getvalue().encode()
+            csv.writer(line).writerow(row)  # it quotes the marks that end its lines, so they must be those that values may hold
+            yield line.getvalue().removesuffix("\r\n").encode()
     except csv.Error as error:
         raise AppFault(f"this is not csv that can be read: {error}", where=Where(str(path), rows.line_num)) from error

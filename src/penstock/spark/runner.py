@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.catalog import Catalog, Incarnation
 from penstock.change import Rows
+from penstock.errors import SourceError
 from penstock.plan.declare import View
 from penstock.plan.nodes import Node, names_read
 from penstock.schema import Column, Schema, quote
@@ -31,7 +32,7 @@ from penstock.spark.ending import CHANGED, has_changed, last_status, note_status
 from penstock.spark.faults import in_users_words
 from penstock.spark.frames import App, plan_frame, register_history
 from penstock.spark.gap import pass_gaps
-from penstock.spark.hold import Hold
+from penstock.spark.hold import Hold, is_held
 from penstock.spark.job import JobRun
 from penstock.spark.leftout import LeftOut
 from penstock.spark.session import open_session, stop_session
@@ -126,7 +127,8 @@ class SparkRunner:
         if not self._has_results():
             return [ViewStatus(member.name, job.name, "not run") for job in jobs(self._app.declared) for member in job.members]
         store, catalog = self._results(), Catalog(self._app.state)
-        return [view_status(store, catalog, job, member) for job in jobs(self._app.declared) for member in job.members]
+        alive = is_held(self._app.state)
+        return [view_status(store, catalog, job, member, alive=alive) for job in jobs(self._app.declared) for member in job.members]
 
     def _has_results(self) -> bool:
         return self._store is not None or bool(self._app.settings.text("store")) or (self._app.state / "results.db").exists()
@@ -152,7 +154,10 @@ class SparkRunner:
                     stop.set()
                 report(progress)
 
-            spark, store, catalog = self._spark(), self._results(), Catalog(self._app.state)
+            catalog = Catalog(self._app.state)
+            if self._app.declared.file is not None:
+                catalog.claim(self._app.declared.folder, self._app.declared.file)
+            spark, store = self._spark(), self._results()
             self._left_out.look(spark, [name for view in self._app.declared.views.values() for name in names_read(view.query)])
             accepted = set(accept_gaps)
             gate = threading.Semaphore(2 * max(2, spark.sparkContext.defaultParallelism))
@@ -171,12 +176,14 @@ class SparkRunner:
             ]
             reported([guard.progress for guard in guards])
             note_status(store, [guard.progress for guard in guards])
-            with self._sources(drain):
+            with self._sources(drain) as unreached:
                 supervise(guards, drain=drain, stop=stop, report=reported)
             if hold.lost:
                 raise hold.fenced()
             note_status(store, [guard.progress for guard in guards])
         raise_failed(guards)
+        if unreached:
+            raise unreached[0]
 
     def _backlog(self, job: Job) -> Backlog:
         streams = (self._app.declared.streams[name] for name in job.streams)
@@ -200,14 +207,18 @@ class SparkRunner:
         return run
 
     @contextmanager
-    def _sources(self, drain: bool) -> Iterator[None]:
-        """Sources that run beside Spark: given time to catch up before a drain, ended with the run."""
+    def _sources(self, drain: bool) -> Iterator[list[SourceError]]:
+        """Sources that run beside Spark: given time to catch up before a drain, ended with the run. What never answered is for the end to tell."""
         sources = [self._app.source(stream) for stream in self._app.declared.streams.values()]
+        unreached: list[SourceError] = []
         try:
             for source in sources:
                 if drain and isinstance(source, Recorded):
-                    source.caught_up(_CATCH_UP_S)
-            yield
+                    try:
+                        source.caught_up(_CATCH_UP_S)
+                    except SourceError as error:
+                        unreached.append(error)
+            yield unreached
         finally:
             for source in sources:
                 source.close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,6 +47,68 @@ def test_a_state_folder_that_is_a_file_is_told_by_every_verb(app: Path, capsys: 
     assert f"the state folder {state} " in told
     assert "is a file" in told
     assert "--state DIR" in told
+
+
+@pytest.mark.parametrize("verb", [["run"], ["batch"], ["peek", "orders"], ["sql", "-c", "SELECT 1"]], ids=lambda verb: verb[0])
+def test_a_state_folder_that_cannot_be_made_is_told_by_verbs_that_need_one(app: Path, capsys: pytest.CaptureFixture[str], verb: list[str]) -> None:
+    code, told = ended(capsys, verb[0], app, *verb[1:], "--state", "/proc/penstock")
+    assert code == 4
+    assert "the state folder /proc/penstock" in told
+
+
+def test_the_status_of_an_app_that_never_ran_needs_no_state_folder(app: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ended(capsys, "status", app, "--state", "/proc/penstock") == (0, "copied: not run\n")
+    assert ended(capsys, "status", app) == (0, "copied: not run\n")
+    assert not (app / ".penstock").exists()
+
+
+def test_settings_that_are_a_folder_are_told(app: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (app / "penstock.toml").mkdir()
+    for verb in ("check", "status"):
+        code, told = ended(capsys, verb, app)
+        assert code == 2
+        assert f"{app / 'penstock.toml'} cannot be read: Is a directory" in told
+
+
+@pytest.mark.parametrize("arguments", [["check", "nowhere", "--json"], ["settings"], ["settings", "--json"]], ids=" ".join)
+def test_output_that_cannot_be_written_is_told_with_a_documented_code(arguments: list[str]) -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run([sys.executable, "-m", "penstock", *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.stderr == "error: the output cannot be written: No space left on device\n"
+    assert done.returncode == 3
+
+
+def test_what_an_app_prints_while_it_is_read_is_not_among_the_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    app = "import penstock as ps\nprint('hello')\napp = ps.App('a')\napp.stream('s', ps.Generator(), 'id INT')\n"
+    (tmp_path / "app.py").write_text(app, encoding="utf-8")
+    with pytest.raises(SystemExit):
+        cli.main(["check", str(tmp_path), "--json"])
+    printed = capsys.readouterr()
+    assert "hello" not in printed.out
+    assert printed.err.startswith("hello\n")
+
+
+def test_an_option_of_a_wrong_kind_is_told_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "app.py").write_text("import penstock as ps\n\napp = ps.App('a')\nbell = ps.Callback(print)\n", encoding="utf-8")
+    code, told = ended(capsys, "check", tmp_path / "app.py")
+    assert code == 2
+    assert "app.py:4: the option `callback` is a builtin_function_or_method" in told
+
+
+def test_a_variable_that_names_no_setting_is_warned_of(app: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PENSTOCK_POL_MS", "1")
+    monkeypatch.setenv("PENSTOCK_SECRET_PG", "1")
+    monkeypatch.setenv("PENSTOCK_CACHE", "1")
+    code, told = ended(capsys, "check", app)
+    assert code == 0
+    assert "PENSTOCK_POL_MS in the environment is no setting: did you mean PENSTOCK_POLL_MS?" in told
+    assert told.count("PENSTOCK_") == 2
+
+
+def test_a_store_that_is_none_is_found_by_check(app: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, told = ended(capsys, "check", app, "--set", "store=mysql://me:canary@x/d")
+    assert code == 2
+    assert "--set store: `store` wants nothing, or postgres://user@host:port/database, not 'mysql://me:******@x/d'" in told
 
 
 @pytest.mark.parametrize("verb", [["start"], ["stop"], ["status"]], ids=lambda verb: verb[0])

@@ -21,6 +21,12 @@ def test_a_new_app_has_its_file_settings_and_a_readme(tmp_path: Path, capsys: py
     assert capsys.readouterr().out == ""
 
 
+def test_what_to_do_next_can_be_pasted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["new", str(tmp_path / "n ü")])
+    assert f"penstock check '{tmp_path}/n ü' && penstock run '{tmp_path}/n ü'\n" in capsys.readouterr().err
+
+
 def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(SystemExit) as ended:

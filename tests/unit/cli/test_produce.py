@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from pathlib import Path
 
@@ -24,6 +26,24 @@ def test_csv_rows_are_sent_as_lines_or_as_objects_by_the_header(tmp_path: Path) 
     file.write_text("id,text\n1,\"two\nlines, and 'quotes'\"\n", encoding="utf-8")
     assert list(records(file, RecordFormat.csv)) == [b"1,\"two\nlines, and 'quotes'\""]
     assert [json.loads(record) for record in records(file, RecordFormat.json)] == [{"id": "1", "text": "two\nlines, and 'quotes'"}]
+
+
+@pytest.mark.parametrize("value", ["li\nne", "li\r\nne", "\r", 'say "x"', "a,b", "  ahead", ""])
+def test_a_value_of_a_csv_row_is_sent_so_that_it_is_read_again(tmp_path: Path, value: str) -> None:
+    file = tmp_path / "a.csv"
+    with file.open("w", encoding="utf-8", newline="") as written:
+        csv.writer(written, quoting=csv.QUOTE_ALL).writerows([["id", "name"], ["3", value]])
+    (record,) = records(file, RecordFormat.csv)
+    assert list(csv.reader(io.StringIO(record.decode(), newline=""))) == [["3", value]]
+    assert b"\n" not in record or b'"' in record
+
+
+def test_two_columns_of_one_name_cannot_be_one_object(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("a,b,a\n1,2,3\n", encoding="utf-8")
+    with pytest.raises(AppFault, match="two columns of the header are called `a`"):
+        list(records(file, RecordFormat.json))
+    assert list(records(file, RecordFormat.csv)) == [b"1,2,3"]
 
 
 @pytest.mark.parametrize("name", ["absent.json", "absent.csv"])

@@ -12,6 +12,7 @@ import pytest
 import penstock as ps
 from penstock.errors import OptionFault, PlanFault, PromiseFault, Where
 from penstock.plan.check import Finding, check, raise_first
+from penstock.plan.check_files import file_findings
 from penstock.plan.declare import Declaration, Declared, Emit, Options, Sink, Stream, Table, View
 from penstock.plan.definition import parse_columns
 from penstock.plan.load import load
@@ -444,6 +445,82 @@ def test_a_folder_is_written_by_one_sink_and_never_read_by_its_own_view(tmp_path
     (tmp_path / "app.sql").write_text(FOLDERS.format(path), encoding="utf-8")
     found = check(load(tmp_path), lambda *_: None, lambda *_: None)
     assert [finding.message for finding in found if finding.severity == "error"] == words
+
+
+LOOP = """
+CREATE STREAM pay (id INT) WITH (connector = 'kafka', servers = 'a:9092, Localhost:9093', topic = 'loop');
+CREATE MATERIALIZED VIEW a AS SELECT id FROM pay;
+CREATE MATERIALIZED VIEW b AS SELECT id FROM a;
+CREATE SINK one FROM b WITH (connector = 'kafka', servers = '{}', topic = '{}');
+"""
+
+
+@pytest.mark.parametrize(
+    ("servers", "topic", "loops"),
+    [
+        ("a:9092, Localhost:9093", "loop", True),
+        ("127.0.0.1:9093", "loop", True),
+        ("b:1,A:9092", "loop", True),
+        ("a", "loop", True),
+        ("a:9093", "loop", False),
+        ("a:9092", "Loop", False),
+    ],
+)
+def test_a_topic_is_never_read_by_the_view_whose_sink_writes_it(tmp_path: Path, servers: str, topic: str, loops: bool) -> None:
+    (tmp_path / "app.sql").write_text(LOOP.format(servers, topic), encoding="utf-8")
+    errors = [finding for finding in check(load(tmp_path), silent, silent) if finding.severity == "error"]
+    assert [(error.code, error.message) for error in errors] == [
+        ("OptionFault", "sink `one` would write where `pay` reads, and view `b` would feed itself: loop")
+    ] * loops
+
+
+def test_a_table_that_a_view_reads_and_its_sink_writes_is_warned_of(tmp_path: Path) -> None:
+    place = "connector = 'postgres', host = '{}', database = 'd', user = 'u', table = '{}'"
+    app = f"""
+    CREATE TABLE t (id INT) WITH ({place.format("localhost", "t")});
+    CREATE MATERIALIZED VIEW v AS SELECT id FROM t;
+    CREATE SINK one FROM v WITH ({place.format("127.0.0.1", "public.t")}, port = '5432');
+    CREATE SINK two FROM v WITH ({place.format("localhost", "t2")});
+    """
+    (tmp_path / "app.sql").write_text(app, encoding="utf-8")
+    found = [finding for finding in check(load(tmp_path), silent, silent) if finding.code == "OptionFault"]
+    assert [(finding.severity, finding.message.split(",")[0]) for finding in found] == [("warning", "sink `one` would write where `t` reads")]
+
+
+@pytest.mark.parametrize(
+    ("path", "word"),
+    [("app.sql", "is a file"), ("app.sql/below", "is a file"), (".penstock/out", "state folder"), (".penstock", "state folder"), (".penstocks", "")],
+)
+def test_a_sink_writes_neither_over_a_file_nor_into_the_state_folder(tmp_path: Path, path: str, word: str) -> None:
+    (tmp_path / "app.sql").write_text(FOLDERS.format(path), encoding="utf-8")
+    errors = [finding.message for finding in check(load(tmp_path), silent, silent, state=tmp_path / ".penstock") if finding.severity == "error"]
+    assert len(errors) == bool(word)
+    assert all(word in error for error in errors)
+
+
+@pytest.mark.parametrize(
+    ("callback", "content", "words"),
+    [
+        ("alerts:send", "def send(changes, epoch): ...", None),
+        ("alerts:send", "try:\n    from fast import send\nexcept ImportError:\n    send = print", None),
+        ("alerts:send", "from other import *", None),
+        ("alerts:sent", "def send(changes, epoch): ...", "alerts.py has no function `sent`"),
+        ("alerts:inner", "def send(changes, epoch):\n    def inner(): ...", "alerts.py has no function `inner`"),
+        ("alerts:send", "def send(", "alerts.py is not Python"),
+        ("other:send", "", "there is no file other.py"),
+        ("al-erts:send", "", "is not the name of a function"),
+    ],
+)
+def test_a_callback_that_does_not_exist_is_found_without_running_its_file(tmp_path: Path, callback: str, content: str, words: str | None) -> None:
+    (tmp_path / "app.sql").write_text(
+        f"""CREATE STREAM s (id INT) WITH (connector = 'generator');
+        CREATE MATERIALIZED VIEW v AS SELECT id FROM s;
+        CREATE SINK c FROM v WITH (connector = 'callback', callback = '{callback}');""",
+        encoding="utf-8",
+    )
+    app = load(tmp_path)
+    (tmp_path / "alerts.py").write_text(content, encoding="utf-8")
+    assert [(finding.severity, words is not None and words in finding.message) for finding in file_findings(app)] == [("error", True)] * bool(words)
 
 
 @pytest.mark.parametrize(("key", "errors"), [("nokey", 1), ("card", 0), ("CARD", 0), ("total", 0)])
