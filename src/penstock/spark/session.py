@@ -31,6 +31,7 @@ from penstock.settings import Settings
 from penstock.spark.archive import ARCHIVE_SECONDS_MAX, DUMP_TO, java_program
 from penstock.spark.jars import connector_jars, report_on_stderr
 from penstock.spark.jvm import driver_conf, jvm_command, log_file, started
+from penstock.spark.literal import take_literally
 
 _JVM_END_SECONDS_MAX = 20
 _quiet: logging.Handler | None = None
@@ -140,6 +141,7 @@ def _start(conf: dict[str, str], log: Path) -> SparkSession:
     for server in (AccumulatorTCPServer, AccumulatorUnixServer):
         server.handle_error = _lost_connection  # type: ignore[method-assign, assignment]
     with _own_interrupts():
+        take_literally(gateway)
         return SparkSession(SparkContext(conf=for_spark, gateway=gateway))
 
 
