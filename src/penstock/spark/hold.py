@@ -11,11 +11,16 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
+import time
+from itertools import count
 from pathlib import Path
 from typing import TextIO
 
 from penstock.errors import FencedError, StateError
 from penstock.settings import make_state
+
+_TRIES = 3
+_TRY_AGAIN_S = 0.1
 
 
 def is_held(state: Path) -> bool:
@@ -67,11 +72,15 @@ class Hold:
         )
 
     def _acquire(self) -> None:
-        while True:
+        for patience in count(start=_TRIES, step=-1):
             file = self._path.open("a+", encoding="utf-8")
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
+                if patience > 0:  # `status` has it for an instant, to see whether it can
+                    file.close()
+                    time.sleep(_TRY_AGAIN_S)
+                    continue
                 file.seek(0)
                 holder = file.read().strip() or "another process"
                 file.close()
