@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from penstock.testing.postgres import TemporaryPostgres
 from penstock.testing.trial import Row, Trial
+from penstock.testing.verify.run import verify
 
 STREAM = """
 CREATE STREAM orders (id INT, item STRING, amount DECIMAL(10,2), ms BIGINT, at AS timestamp_millis(ms),
@@ -96,3 +97,37 @@ def test_a_view_of_one_row_goes_to_postgres(trial: Trial, postgres: dict[str, st
         trial.drain()
     with postgres_server.connect(database) as connection:
         assert connection.execute("SELECT n, newest FROM total").fetchall() == [(10, 9)]
+
+
+def test_aliases_of_groups_brackets_and_maps_with_any_key_mean_the_same_live_and_in_batch(trial: Trial) -> None:
+    """A group comes before an alias of its name in HAVING; `WHERE (b)` is a condition; a key with parts is JSON, bytes are base64."""
+    trial.write(
+        "app.sql",
+        """
+        CREATE STREAM ev (k STRING, g INT, v INT, b BOOLEAN, at TIMESTAMP, WATERMARK FOR at AS at - INTERVAL 1 MINUTE)
+          WITH (connector = 'files', path = 'ev', format = 'json');
+        CREATE MATERIALIZED VIEW negated AS SELECT -g AS g, sum(v) AS m FROM ev GROUP BY g HAVING g > 1;
+        CREATE MATERIALIZED VIEW flagged AS SELECT k, bool_or(b) AS n, rank() OVER (ORDER BY k) AS r FROM ev GROUP BY k HAVING n;
+        CREATE MATERIALIZED VIEW quoted AS SELECT k AS `a``b`, count(*) AS n FROM ev GROUP BY k HAVING n > 1;
+        CREATE MATERIALIZED VIEW rolled AS SELECT window.start AS since, k, count(*) AS n FROM ev GROUP BY window(at, '10 minutes'), ROLLUP (k);
+        CREATE MATERIALIZED VIEW bracketed AS SELECT k FROM ev WHERE (b);
+        CREATE MATERIALIZED VIEW maps AS SELECT k, map(cast(k AS BINARY), 1) AS bytes, map(struct(max(v) AS a, date'2024-05-01' AS d), 1) AS parts
+          FROM ev GROUP BY k;
+        CREATE MATERIALIZED VIEW above AS SELECT k, parts, map_keys(parts)[0].a AS a, map_keys(bytes)[0] AS bytes, map(array(1, 2), k) AS lists,
+          rank() OVER (ORDER BY k) AS r FROM maps;
+        """,
+    )
+    trial.feed("ev", {"k": "a", "g": 1, "v": 1, "b": True, "at": "2024-05-01T10:00:00Z"}, {"k": "b", "g": 2, "v": 2, "b": False})
+    trial.drain()
+    trial.feed("ev", {"k": "a", "g": 3, "v": 3, "b": True, "at": "2024-05-01T11:00:00Z"})
+    trial.drain()
+    assert sorted(trial.rows("negated"), key=str) == [{"g": -2, "m": 2}, {"g": -3, "m": 3}]
+    assert trial.rows("flagged") == [{"k": "a", "n": True, "r": 1}]
+    assert trial.rows("quoted") == [{"a`b": "a", "n": 2}]
+    assert trial.rows("bracketed") == [{"k": "a"}, {"k": "a"}]
+    first = next(row for row in trial.rows("above") if row["k"] == "a")
+    assert first == {"k": "a", "parts": {'{"a":3,"d":"2024-05-01"}': 1}, "a": 3, "bytes": "YQ==", "lists": {"[1,2]": "a"}, "r": 1}
+    for view in ("negated", "flagged", "quoted", "rolled", "bracketed", "maps", "above"):
+        assert sorted(map(str, trial.batch(view))) == sorted(map(str, trial.rows(view)))
+    with trial.engine() as engine:
+        assert [verdict.as_json() for verdict in verify(engine, session=trial.session) if not verdict.equal] == []

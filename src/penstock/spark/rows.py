@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import (
     AnsiIntervalType,
     ArrayType,
+    BinaryType,
     DataType,
     DateType,
     DecimalType,
@@ -30,6 +31,8 @@ from penstock.errors import PlanFault
 from penstock.schema import Column, Schema, quote
 
 ENGINE_PREFIX = "__"
+_ALL_FIELDS = "map('ignoreNullFields', 'false')"
+_WITH_PARTS = (StructType, ArrayType, MapType)
 
 
 def visible(names: Sequence[str]) -> list[str]:
@@ -43,7 +46,7 @@ def as_json(columns: StructType, names: Sequence[str], labels: Sequence[str] | N
         return "'{}'"
     fields = {field.name: field.dataType for field in columns.fields}
     pairs = ", ".join(f"{_literal(label)}, {_plain(quote(name), fields[name])}" for name, label in zip(names, labels or names, strict=True))
-    return f"to_json(named_struct({pairs}), map('ignoreNullFields', 'false'))"
+    return f"to_json(named_struct({pairs}), {_ALL_FIELDS})"
 
 
 def _literal(text: str) -> str:
@@ -65,10 +68,17 @@ def _plain(value: str, kind: DataType, depth: int = 0) -> str:
         case ArrayType():
             return f"transform({value}, e{depth} -> {_plain(f'e{depth}', kind.elementType, depth + 1)})"
         case MapType():
-            inner_key, inner_value = _plain(f"k{depth}", kind.keyType, depth + 1), _plain(f"v{depth}", kind.valueType, depth + 1)
+            inner_key, inner_value = _key(f"k{depth}", kind.keyType, depth + 1), _plain(f"v{depth}", kind.valueType, depth + 1)
             return f"transform_keys(transform_values({value}, (k{depth}, v{depth}) -> {inner_value}), (k{depth}, v{depth}) -> {inner_key})"
         case _:
             return f"cast({value} AS STRING)"
+
+
+def _key(value: str, kind: DataType, depth: int) -> str:
+    """A key of a map, which in JSON is text: bytes as base64, what has parts as JSON."""
+    if isinstance(kind, BinaryType):
+        return f"base64({value})"
+    return f"to_json({_plain(value, kind, depth)}, {_ALL_FIELDS})" if isinstance(kind, _WITH_PARTS) else _plain(value, kind, depth)
 
 
 def _needs_text(kind: DataType) -> bool:
@@ -78,7 +88,7 @@ def _needs_text(kind: DataType) -> bool:
         case ArrayType():
             return _needs_text(kind.elementType)
         case MapType():
-            return _needs_text(kind.valueType) or _needs_text(kind.keyType)
+            return _needs_text(kind.valueType) or _needs_text(kind.keyType) or isinstance(kind.keyType, (BinaryType, *_WITH_PARTS))
         case _:
             return isinstance(kind, TimestampType | TimestampNTZType | DateType | DecimalType | AnsiIntervalType)
 
@@ -134,8 +144,32 @@ def from_json(spark: SparkSession, rows: Sequence[str], columns_ddl: str) -> Dat
 
 
 def _restored(field: StructField) -> str:
-    value, carried = f"r.{quote(field.name)}", _carried(field.dataType)
-    return f"{value if carried == field.dataType else f'cast({value} AS {_type(field.dataType)})'} AS {quote(field.name)}"
+    return f"{_typed(f'r.{quote(field.name)}', field.dataType)} AS {quote(field.name)}"
+
+
+def _typed(value: str, kind: DataType, depth: int = 0) -> str:
+    """A value of the type that `_carried` gives, typed as it was."""
+    if _carried(kind) == kind:
+        return value
+    match kind:
+        case StructType():
+            inner = ", ".join(f"{_literal(field.name)}, {_typed(f'{value}.{quote(field.name)}', field.dataType, depth)}" for field in kind.fields)
+            return f"if({value} IS NULL, NULL, named_struct({inner}))"
+        case ArrayType():
+            return f"transform({value}, e{depth} -> {_typed(f'e{depth}', kind.elementType, depth + 1)})"
+        case MapType():
+            inner_key, inner_value = _key_typed(f"k{depth}", kind.keyType, depth + 1), _typed(f"v{depth}", kind.valueType, depth + 1)
+            return f"transform_keys(transform_values({value}, (k{depth}, v{depth}) -> {inner_value}), (k{depth}, v{depth}) -> {inner_key})"
+        case _:
+            return f"cast({value} AS {_type(kind)})"
+
+
+def _key_typed(value: str, kind: DataType, depth: int) -> str:
+    if isinstance(kind, BinaryType):
+        return f"unbase64({value})"
+    if isinstance(kind, _WITH_PARTS):
+        return _typed(f"from_json({value}, {_literal(_type(_carried(kind)))})", kind, depth)
+    return f"cast({value} AS {_type(kind)})"
 
 
 def _carried(kind: DataType) -> DataType:
