@@ -10,6 +10,7 @@ from collections.abc import Iterable
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
+from penstock.errors import SinkError
 from penstock.testing.postgres import TemporaryPostgres
 from penstock.testing.trial import Row, Trial
 
@@ -162,11 +163,9 @@ def test_sinks_that_were_away_get_every_epoch_they_missed_in_order(trial: Trial)
     for item, amount in ROWS:
         trial.feed("sales", {"item": item, "amount": amount})
     small = trial.having(batch_files_max="1", restarts_max="0")
-    out = trial.folder / "out"
-    out.write_text("in the way", encoding="utf-8")
-    from penstock.errors import SinkError
-
+    in_the_way = trial.folder / "out" / "_penstock"  # the sink's own file has this name
+    in_the_way.mkdir(parents=True)
     small.fail(SinkError)
-    out.unlink()
+    in_the_way.rmdir()
     small.drain()
     assert epochs(trial, "out") == {number: [{"item": item, "amount": amount}] for number, (item, amount) in enumerate(ROWS)}

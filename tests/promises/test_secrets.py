@@ -152,7 +152,7 @@ def test_a_password_in_the_address_of_the_store_is_masked(tmp_path: Path, capfd:
             cli.main([*verb, "--set", f"store={address}"])
     shown = capfd.readouterr()
     assert "canary" not in shown.out + shown.err
-    assert "://me:******@127.0.0.1:1/d" in shown.out
+    assert "://me:******@127.0.0.1:1/d" in shown.out + shown.err
 
 
 def test_no_declaration_shows_its_options_when_it_is_printed(tmp_path: Path) -> None:
