@@ -81,6 +81,11 @@ def quote(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
+def literal(text: str) -> str:
+    """`text` as a string of Spark's SQL."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
 def normal_type(text: str) -> str:
     """A type in one spelling: lower case, no spaces around brackets, Spark's own names; names of fields keep their case."""
     compact = " ".join(text.split())

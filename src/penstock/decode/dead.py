@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from penstock.decode.reasons import MISFIT, NOT_JSON
 from penstock.decode.rows import Described, as_record, parsed_as
-from penstock.schema import Column, Schema, quote
+from penstock.schema import Column, Schema, literal, quote
 
 _LETTER = ("__reason", "__raw", "__position")
 _TEXT = "CAST(__raw AS STRING)"
@@ -23,7 +23,7 @@ def dead_rows(decoded: DataFrame, spec: Described, written: Schema) -> DataFrame
     rows = decoded.where("__reason IS NOT NULL")
     fallible = [field.name for field in decoded.schema.fields if field.name not in _LETTER and field.dataType.typeName() != "string"]
     given = _in_csv(written) if spec.options.get("format", "json") == "csv" else _in_json
-    blamed = [f"IF({quote(name)} IS NULL AND {given(name)} IS NOT NULL, {_literal(name)}, NULL)" for name in fallible]
+    blamed = [f"IF({quote(name)} IS NULL AND {given(name)} IS NOT NULL, {literal(name)}, NULL)" for name in fallible]
     named = f"concat_ws(', ', {', '.join(blamed)})" if blamed else "''"
     reason = f"CASE WHEN __reason = '{MISFIT}' AND {named} <> '' THEN concat(__reason, ': ', {named}) ELSE __reason END"
     return rows.selectExpr(f"{reason} AS reason", "CAST(__raw AS BINARY) AS raw", "__position AS position")
@@ -53,10 +53,6 @@ def _in_json(name: str) -> str:
 def _in_csv(written: Schema) -> Callable[[str], str]:
     """The text of a value in a line of csv."""
     texts = Schema(tuple(Column(name, "string") for name in written.names))
-    read = f"from_csv({_TEXT}, {_literal(texts.ddl)}, map('escape', '\"'))"
+    read = f"from_csv({_TEXT}, {literal(texts.ddl)}, map('escape', '\"'))"
     known = {name.lower() for name in written.names}
     return lambda name: f"{read}.{quote(name)}" if name.lower() in known else "CAST(NULL AS STRING)"
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

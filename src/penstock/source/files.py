@@ -68,7 +68,7 @@ class Files:
         self.written = self._file_schema()
 
     def live(self, spark: SparkSession, limits: Limits) -> DataFrame:
-        reader = spark.readStream.format(self._format).options(**self._reading(), **self._any_name(), **_NO_FILE_TOO_OLD, **_bound(limits))
+        reader = spark.readStream.format(self._format).options(**self._reading(), **self._any_name(self.path), **_NO_FILE_TOO_OLD, **_bound(limits))
         return self._rows(reader.schema(self._read_schema(self.written)).load(_watched(self.path)), _NO_POSITION)
 
     def history(self, spark: SparkSession, span: Span) -> DataFrame:
@@ -82,12 +82,14 @@ class Files:
         return self._read(spark, [plain(file) for file in files], self._base(), _Kind(self.written))
 
     def _read(self, spark: SparkSession, paths: str | list[str], more: Mapping[str, str], kind: _Kind) -> DataFrame:
-        reader = spark.read.format(self._format).options(**self._reading(), **self._any_name(), **more, **_past_damage(kind.broken))
+        reader = spark.read.format(self._format).options(**self._reading(), **self._any_name(paths), **more, **_past_damage(kind.broken))
         return self._rows(reader.schema(self._read_schema(kind.columns)).load(paths))
 
     def lines(self, spark: SparkSession, files: Sequence[str]) -> DataFrame:
         found = [] if self._format == "parquet" else [plain(file) for file in files]
-        reader = spark.read.schema("value STRING").options(**self._any_name(), **_past_damage(any(self._spec.broken.reason(file) for file in files)))
+        reader = spark.read.schema("value STRING").options(
+            **self._any_name(found), **_past_damage(any(self._spec.broken.reason(file) for file in files))
+        )
         return reader.text(found).selectExpr("value AS __value", _FILE_POSITION)
 
     def _kinds(self, files: list[str]) -> dict[_Kind, list[str]]:
@@ -210,9 +212,10 @@ class Files:
         corrupt = [] if self._format == "parquet" else [CORRUPT]
         return read.selectExpr(*(quote(name) for name in self._spec.schema.names), *corrupt, position)
 
-    def _any_name(self) -> Mapping[str, str]:
+    def _any_name(self, paths: str | list[str]) -> Mapping[str, str]:
         """Options for files with a `:` in their name, where there are any: Hadoop cannot name the checksum that might stand beside one."""
-        return _WITHOUT_CHECKSUMS if is_local(self.path) and any(":" in Path(name).name for name in present(self.path)) else {}
+        names = present(paths) if isinstance(paths, str) and is_local(paths) else paths
+        return _WITHOUT_CHECKSUMS if is_local(self.path) and any(":" in Path(name).name for name in names) else {}
 
     def _reading(self) -> Mapping[str, str]:
         """Options of Spark's reader. All columns are always parsed: which rows are bad must not depend on who reads."""

@@ -5,7 +5,7 @@ Timestamps are ISO 8601 in UTC with a fraction only where there is one, decimals
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import pyarrow as pa
@@ -28,10 +28,11 @@ from pyspark.sql.types import (
 )
 
 from penstock.errors import PlanFault
-from penstock.schema import Column, Schema, quote
+from penstock.schema import Column, Schema, literal, quote
 
 ENGINE_PREFIX = "__"
 _ALL_FIELDS = "map('ignoreNullFields', 'false')"
+_Expression = Callable[[str, DataType, int], str]
 _WITH_PARTS = (StructType, ArrayType, MapType)
 
 
@@ -45,12 +46,8 @@ def as_json(columns: StructType, names: Sequence[str], labels: Sequence[str] | N
     if not names:
         return "'{}'"
     fields = {field.name: field.dataType for field in columns.fields}
-    pairs = ", ".join(f"{_literal(label)}, {_plain(quote(name), fields[name])}" for name, label in zip(names, labels or names, strict=True))
+    pairs = ", ".join(f"{literal(label)}, {_plain(quote(name), fields[name])}" for name, label in zip(names, labels or names, strict=True))
     return f"to_json(named_struct({pairs}), {_ALL_FIELDS})"
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def _plain(value: str, kind: DataType, depth: int = 0) -> str:
@@ -62,16 +59,25 @@ def _plain(value: str, kind: DataType, depth: int = 0) -> str:
             return f"concat(replace(cast({value} AS STRING), ' ', 'T'), 'Z')"
         case TimestampNTZType():
             return f"replace(cast({value} AS STRING), ' ', 'T')"
-        case StructType():
-            inner = ", ".join(f"{_literal(field.name)}, {_plain(f'{value}.{quote(field.name)}', field.dataType, depth)}" for field in kind.fields)
-            return f"if({value} IS NULL, NULL, named_struct({inner}))"
-        case ArrayType():
-            return f"transform({value}, e{depth} -> {_plain(f'e{depth}', kind.elementType, depth + 1)})"
-        case MapType():
-            inner_key, inner_value = _key(f"k{depth}", kind.keyType, depth + 1), _plain(f"v{depth}", kind.valueType, depth + 1)
-            return f"transform_keys(transform_values({value}, (k{depth}, v{depth}) -> {inner_value}), (k{depth}, v{depth}) -> {inner_key})"
+        case StructType() | ArrayType() | MapType():
+            return _by_parts(value, kind, depth, _plain, _key)
         case _:
             return f"cast({value} AS STRING)"
+
+
+def _by_parts(value: str, kind: DataType, depth: int, part: _Expression, key: _Expression) -> str:
+    """`value` put together anew of what `part` makes of each part of it, and `key` of the keys of a map."""
+    match kind:
+        case StructType():
+            inner = ", ".join(f"{literal(field.name)}, {part(f'{value}.{quote(field.name)}', field.dataType, depth)}" for field in kind.fields)
+            return f"if({value} IS NULL, NULL, named_struct({inner}))"
+        case ArrayType():
+            return f"transform({value}, e{depth} -> {part(f'e{depth}', kind.elementType, depth + 1)})"
+        case MapType():
+            inner_key, inner_value = key(f"k{depth}", kind.keyType, depth + 1), part(f"v{depth}", kind.valueType, depth + 1)
+            return f"transform_keys(transform_values({value}, (k{depth}, v{depth}) -> {inner_value}), (k{depth}, v{depth}) -> {inner_key})"
+        case _:
+            raise AssertionError(f"has no parts: {kind}")
 
 
 def _key(value: str, kind: DataType, depth: int) -> str:
@@ -151,24 +157,16 @@ def _typed(value: str, kind: DataType, depth: int = 0) -> str:
     """A value of the type that `_carried` gives, typed as it was."""
     if _carried(kind) == kind:
         return value
-    match kind:
-        case StructType():
-            inner = ", ".join(f"{_literal(field.name)}, {_typed(f'{value}.{quote(field.name)}', field.dataType, depth)}" for field in kind.fields)
-            return f"if({value} IS NULL, NULL, named_struct({inner}))"
-        case ArrayType():
-            return f"transform({value}, e{depth} -> {_typed(f'e{depth}', kind.elementType, depth + 1)})"
-        case MapType():
-            inner_key, inner_value = _key_typed(f"k{depth}", kind.keyType, depth + 1), _typed(f"v{depth}", kind.valueType, depth + 1)
-            return f"transform_keys(transform_values({value}, (k{depth}, v{depth}) -> {inner_value}), (k{depth}, v{depth}) -> {inner_key})"
-        case _:
-            return f"cast({value} AS {_type(kind)})"
+    if isinstance(kind, _WITH_PARTS):
+        return _by_parts(value, kind, depth, _typed, _key_typed)
+    return f"cast({value} AS {_type(kind)})"
 
 
 def _key_typed(value: str, kind: DataType, depth: int) -> str:
     if isinstance(kind, BinaryType):
         return f"unbase64({value})"
     if isinstance(kind, _WITH_PARTS):
-        return _typed(f"from_json({value}, {_literal(_type(_carried(kind)))})", kind, depth)
+        return _typed(f"from_json({value}, {literal(_type(_carried(kind)))})", kind, depth)
     return f"cast({value} AS {_type(kind)})"
 
 
