@@ -8,12 +8,12 @@ from typing import Protocol
 
 from penstock import errors
 from penstock.__main__ import program
+from penstock.chaos.report import between_marks, kept, markdown, table, words
 from penstock.cli import reference
 from penstock.option import STREAM, TABLE
 from penstock.settings import SETTINGS
 from penstock.sink.options import SINKS, sink_options
 from penstock.source.options import CONNECTORS_OF, options_of
-from penstock.testing.chaos.report import between_marks, kept, markdown, table, words
 
 HERE = Path(__file__).parent
 

@@ -60,7 +60,7 @@ def session_folder() -> Iterator[Path]:
 def spark(session_folder: Path) -> Iterator[SparkSession]:
     """The Spark session of this process, small and quick to start."""
     from penstock.settings import load
-    from penstock.spark.session import open_session, stop_session
+    from penstock.spark.session.session import open_session, stop_session
 
     chosen = {"master": "local[2]", "driver_memory": "2g", "shuffle_partitions": "2", "fast_start": "true"}
     yield open_session(load(overrides=chosen), session_folder / "spark", app_name="penstock-tests")
@@ -70,7 +70,7 @@ def spark(session_folder: Path) -> Iterator[SparkSession]:
 @pytest.fixture(scope="session")
 def kafka(session_folder: Path) -> Iterator[str]:
     """A real broker of this process; the value is its bootstrap servers."""
-    from penstock.spark.broker import Broker
+    from penstock.dev.broker import Broker
 
     broker = Broker(session_folder / "kafka")
     yield broker.start(port=0).servers

@@ -85,12 +85,19 @@ def test_every_stage_has_its_page() -> None:
 def test_links_between_pages_lead_somewhere() -> None:
     broken, found = [], 0
     for page in PAGES:
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        for target, heading in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", page.read_text(encoding="utf-8")):
             found += 1
-            if not (page.parent / target).exists():
-                broken.append(f"{page.relative_to(ROOT)}: {target}")
+            place = page.parent / target if target else page
+            if not place.exists() or (heading and heading not in anchors(place)):
+                broken.append(f"{page.relative_to(ROOT)}: {target}#{heading}")
     assert found > 10
     assert broken == []
+
+
+def anchors(page: Path) -> set[str]:
+    """What GitHub makes of the headings of a page."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def test_the_newest_change_is_this_version() -> None:

@@ -19,6 +19,7 @@ import pytest
 from confluent_kafka import Producer
 
 from penstock.engine import Engine
+from penstock.observe.request import RunRequest
 from penstock.wiring import open_app
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def opened(app: Path, state: Path, spark: SparkSession) -> Iterator[Engine]:
 
 
 def drained(engine: Engine) -> None:
-    engine.run(True, threading.Event(), lambda progress: None)
+    engine.run(RunRequest(drain=True))
 
 
 def plain(value: object) -> object:
@@ -82,7 +83,7 @@ def running(engine: Engine) -> Iterator[None]:
 
     def work() -> None:
         try:
-            engine.run(False, stop, lambda progress: latest.append(max(job.epoch for job in progress)))
+            engine.run(RunRequest(stop=stop, report=lambda progress: latest.append(max(job.epoch for job in progress))))
         except BaseException as error:  # shown by the test that ran it
             raised.append(error)
 
@@ -107,6 +108,9 @@ def running(engine: Engine) -> Iterator[None]:
         ("hashtags", ["hashtags", "trending"]),
         ("weblog", ["requests", "malformed", "errors_per_ip", "slow_urls", "rate"]),
         ("everywhere", ["failures"]),
+        ("tanks", ["levels", "alarms", "alarms_per_tank"]),
+        ("cards", ["card_testing", "impossible_travel"]),
+        ("network", ["port_scan", "brute_force"]),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -122,7 +126,18 @@ def test_batch_and_live_give_the_expected_rows(app: str, views: list[str], tmp_p
 def test_every_example_is_checked_without_a_finding_that_is_an_error() -> None:
     apps = [
         EXAMPLES / name
-        for name in ("wordcount/folder", "wordcount/python", "wordcount/socket", "wordcount/kafka", "hashtags", "weblog", "everywhere")
+        for name in (
+            "wordcount/folder",
+            "wordcount/python",
+            "wordcount/socket",
+            "wordcount/kafka",
+            "hashtags",
+            "weblog",
+            "everywhere",
+            "tanks",
+            "cards",
+            "network",
+        )
     ]
     for app in apps:
         engine = open_app(app)
@@ -133,7 +148,9 @@ def test_every_example_is_checked_without_a_finding_that_is_an_error() -> None:
 def test_every_example_has_a_page_and_expected_rows() -> None:
     folders = [folder for folder in EXAMPLES.iterdir() if folder.is_dir()]
     assert len(folders) >= 4
-    assert [folder.name for folder in folders if not (folder / "README.md").is_file() or not list((folder / "expected").glob("*.jsonl"))] == []
+    assert [folder.name for folder in folders if not (folder / "README.md").is_file()] == []
+    elsewhere = ("deploy", "notebook")  # files to copy, and cells that a test of their own runs
+    assert [folder.name for folder in folders if folder.name not in elsewhere and not list((folder / "expected").glob("*.jsonl"))] == []
 
 
 def test_the_two_faces_of_word_count_are_one_plan() -> None:

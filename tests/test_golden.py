@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 from penstock.engine import Engine
 from penstock.errors import PenstockError
+from penstock.observe.request import RunRequest
 from penstock.testing import golden
 from penstock.testing.golden import Case, Group
 from penstock.testing.reference import Input, late_rows, sessions, watermark, windows
@@ -133,7 +133,7 @@ class Runs:
                 golden.feed(chosen, folder, k)
             engine = open_app(app, overrides=SMALL, session=self.spark)
             try:
-                engine.run(drain=True, stop=threading.Event(), report=lambda progress: None)
+                engine.run(RunRequest(drain=True))
             except PenstockError as failed:
                 error += str(failed)
             finally:
@@ -157,7 +157,9 @@ def rows_of(engine: Engine, verb: str, case: Case) -> Answer:
 @pytest.fixture(scope="module")
 def runs(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Runs:
     """Groups of the cases that were chosen, so that `-k name` runs an app with that one query."""
-    items = [item for item in request.session.items if isinstance(item, pytest.Function) and "runs" in item.fixturenames]
+    items = [
+        item for item in request.session.items if isinstance(item, pytest.Function) and item.path == Path(__file__) and "runs" in item.fixturenames
+    ]
     chosen = [item.callspec.params["case"] for item in items]
     return Runs(spark, tmp_path_factory.mktemp("golden"), golden.groups([case for case in CASES if case in chosen]))
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import typer
 
 from penstock.bench.verb import bench
+from penstock.chaos.verb import chaos
 from penstock.cli import app
 from penstock.cli import main as run
-from penstock.testing.chaos.verb import chaos
-from penstock.testing.verify.verb import verify
+from penstock.client.verbs import query, subscribe
+from penstock.verify.verb import verify
 
-VERBS = (verify, chaos, bench)
+VERBS = (subscribe, query, verify, chaos, bench)
 
 
 def program() -> typer.Typer:

@@ -6,12 +6,18 @@ out), made by Spark. It is the one form in which rows are kept, compared, logged
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from typing import NamedTuple, overload
 
-from penstock.schema import Schema
+from penstock.schema import Column, Schema
+
+DEAD = "__dead"
+"""What the name of a stream or table ends with for its dead letters."""
+DEAD_COLUMNS = Schema(tuple(Column(name, "string") for name in ("position", "reason", "raw", "base64", "seen_at")))
+_SHOWN_CHARS = 200
 
 
 class Change(NamedTuple):
@@ -52,14 +58,43 @@ class Epoch(NamedTuple):
     """What one epoch did to one view, in order; an epoch without changes is still an epoch."""
 
     view: str
-    incarnation: str
+    generation: str
     epoch: int
     changes: Sequence[Change]
 
 
 @dataclass(frozen=True)
+class SetAside:
+    """Records of one stream or table that did not decode: how many, and the first of them with its place (JSON), reason and bytes."""
+
+    source: str
+    count: int
+    position: str
+    reason: str
+    raw: bytes
+
+    @property
+    def first(self) -> str:
+        """The first record for people: where it is, why it was set aside, and how it begins."""
+        text = self.raw.decode("utf-8", "backslashreplace")
+        begin = text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}..."
+        shown = "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in begin)
+        return f"{place_of(self.position)}: {self.reason}" + (f": `{shown}`" if shown else "")
+
+
+def place_of(position: str) -> str:
+    """A position (JSON) for people: `orders.csv line 7`, or `topic orders, partition 0, offset 12`."""
+    place = json.loads(position)
+    if "file" in place:
+        number = next((f" {word} {place[name]}" for name, word in (("line", "line"), ("element", "record")) if place.get(name) is not None), "")
+        return f"{place['file']}{number}"
+    return ", ".join(f"{name} {value}" for name, value in place.items()) or "its place is not known"
+
+
+@dataclass(frozen=True)
 class Rows:
-    """An answer: its columns, and its rows as JSON lines in order."""
+    """An answer: its columns, its rows as JSON lines in order, and what was set aside on the way, which is known once the rows were read."""
 
     schema: Schema
     lines: Iterator[str]
+    dead: Callable[[], Sequence[SetAside]] = tuple

@@ -4,17 +4,21 @@
     |-- UserError                 the app, the data or the command line is wrong: exit code 2
     |   |-- SyntaxFault           a statement does not parse
     |   |-- NameFault             a stream, table, view, column, function or option does not exist
+    |   |-- InUseFault            what is to be dropped is read by others
     |   |-- TypeFault             types that cannot match
     |   |-- PlanFault             a query that cannot be a view, e.g. one without event time
     |   |-- ForbiddenFault        SQL that reaches outside the app
     |   |-- OptionFault           a connector option or a setting is missing, unknown or malformed
     |   |-- PromiseFault          a sink is asked for more than it can promise
+    |   |-- DataFault             not one record of a stream or table fits its declaration
     |   `-- AppFault              the app's folder, files or Python code cannot be loaded
     |-- SourceError               a source cannot be reached or read: exit code 3
     |   `-- GapError              records are gone that a view has not read; going on needs the user's word
     |-- SinkError                 a sink cannot be reached or written: exit code 3
     |   |-- RefusalError          what a sink holds does not fit the view; a restart would find the same
     |   `-- FencedError           another driver has taken over this view: exit code 4
+    |-- OutageError               an outside system is unavailable: source, table, store or sink; a live run waits for it; exit code 3
+    |-- LoginError                a server refuses the login, as a source, table, store or sink: exit code 3
     |-- StateError                the state folder disagrees with itself or is in use: exit code 4
     |-- EngineError               Spark failed for a reason that is not the user's: exit code 5
     `-- ToolError                 Java, Maven, a jar or another program is missing: exit code 6
@@ -48,9 +52,10 @@ class Where:
 
 
 class PenstockError(Exception):
-    """An error with a place, an optional excerpt of the user's own text, and a hint."""
+    """An error with a place, an optional excerpt of the user's own text, and a hint; `others` were found with it, in the same statement."""
 
     exit_code = 5
+    others: tuple[PenstockError, ...] = ()
 
     def __init__(self, message: str, *, where: Where | None = None, excerpt: str | None = None, hint: str | None = None) -> None:
         super().__init__(message)
@@ -69,7 +74,7 @@ class PenstockError(Exception):
 
 
 class UserError(PenstockError):
-    """The user can mend it; never shown with a stack trace."""
+    """The user can fix it; never shown with a stack trace."""
 
     exit_code = 2
 
@@ -80,6 +85,10 @@ class SyntaxFault(UserError):
 
 class NameFault(UserError):
     """A name does not exist; the hint suggests near ones."""
+
+
+class InUseFault(UserError):
+    """What is to be dropped is read by others, which are named."""
 
 
 class TypeFault(UserError):
@@ -100,6 +109,10 @@ class OptionFault(UserError):
 
 class PromiseFault(UserError):
     """A sink cannot promise the delivery that is asked of it."""
+
+
+class DataFault(UserError):
+    """Not one record of a stream or table can be read as it is declared."""
 
 
 class AppFault(UserError):
@@ -132,6 +145,14 @@ class FencedError(SinkError):
     exit_code = 4
 
 
+class OutageError(SourceError, SinkError):
+    """An outside system is unavailable, or a disk is full: nothing is wrong with the app, and a live run waits until it is back."""
+
+
+class LoginError(SourceError, SinkError):
+    """A server answers and refuses the login; a restart would find the same."""
+
+
 class StateError(PenstockError):
     """The state folder disagrees with itself, or another process uses it."""
 
@@ -150,14 +171,16 @@ class ToolError(PenstockError):
     exit_code = 6
 
 
+_NO = "the answer is no: `verify` found a difference or nothing to compare, `chaos` a fault, `status` a failed view, `check --strict` a warning"
 EXIT_CODES: tuple[tuple[int, str], ...] = (
     (0, "done"),
-    (1, "the answer is no: `verify` found a difference or nothing to compare, `chaos` a fault, `status` a failed view, `check --strict` a warning"),
+    (1, f"{_NO}, `doctor` something missing"),
     (2, "the app, the data or the command line is wrong"),
     (3, "a source or a sink cannot be reached"),
     (4, "the state folder is in use, or disagrees with itself"),
     (5, "Spark failed for a reason that is not yours"),
     (6, "Java, Maven, a jar or another program is missing"),
+    (7, "`status`: a run was killed, and none has gone on since"),
     (130, "stopped at once by a second Ctrl-C"),
 )
 

@@ -1,13 +1,8 @@
-"""Event time, lateness, windows, slices, sessions: pure arithmetic, in microseconds, as Spark does it.
-
-A moment is microseconds since 1970-01-01 UTC; a span is microseconds. Windows are half open: [start, end).
-"""
+"""Intervals and lateness as Spark reads them: pure arithmetic, in microseconds."""
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable
 
 from penstock.errors import TypeFault
 
@@ -58,45 +53,6 @@ def format_interval(micros: int) -> str:
         if count:
             parts.append(f"{'-' if micros < 0 else ''}{count} {unit}{'' if count == 1 else 's'}")
     return " ".join(parts)
-
-
-def window_starts(time: int, size: int, slide: int | None = None, offset: int = 0) -> list[int]:
-    """The starts of every window that holds `time`, the earliest first."""
-    step = size if slide is None else slide
-    if not 0 < step <= size:
-        raise TypeFault("a window's step must be above zero and at most its size")
-    last = time - (time - offset) % step
-    return [start for start in range(last - (size // step) * step, last + 1, step) if start + size > time]
-
-
-def slice_size(size: int, slide: int | None = None) -> int:
-    """The greatest span of which both size and step are multiples: each event falls into exactly one slice."""
-    return math.gcd(size, size if slide is None else slide)
-
-
-def slices_of(start: int, size: int, slide: int | None = None) -> list[int]:
-    """The starts of the slices that make up the window at `start`."""
-    return list(range(start, start + size, slice_size(size, slide)))
-
-
-def sessions(times: Iterable[int], gap: int) -> list[tuple[int, int, int]]:
-    """The sessions of one key's events as (start, end, events).
-
-    A session ends `gap` after its last event; an event exactly on that end still belongs to it, as in Spark.
-    """
-    merged: list[tuple[int, int, int]] = []
-    for time in sorted(times):
-        if merged and time <= merged[-1][1]:
-            start, _, events = merged[-1]
-            merged[-1] = (start, time + gap, events + 1)
-        else:
-            merged.append((time, time + gap, 1))
-    return merged
-
-
-def watermark(max_time: int, lateness: int) -> int:
-    """The watermark after an event at `max_time`; Spark keeps both in whole milliseconds and never goes before 1970."""
-    return max(0, max_time // MICROS_PER_MS - lateness // MICROS_PER_MS) * MICROS_PER_MS
 
 
 def _parsed(text: str) -> tuple[int, int]:

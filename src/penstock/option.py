@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from penstock.errors import OptionFault, TypeFault
+from penstock import elsewhere
+from penstock.errors import OptionFault, TypeFault, UserError
 from penstock.eventtime import interval
 
 STREAM = "stream"
@@ -17,9 +18,9 @@ SINK = "sink"
 
 @dataclass(frozen=True)
 class Option:
-    """`kind` is text, whole, port, number, rate, flag, interval, time or folder; `on` says for what it is meant.
+    """`kind` is text, whole, port, number, rate, flag, interval, time, folder or file; `on` says what it applies to.
 
-    `connection`: how the place is reached, not what is there, so that a view goes on where it was when it changes.
+    `connection`: how to connect to the place, not what is there, so that a view goes on where it was when it changes.
     """
 
     name: str
@@ -51,21 +52,38 @@ def check_value(what: str, option: Option, value: object) -> None:
         raise OptionFault(f"{what}: `{option.name}` wants {wanted}, not '{value}'", hint=option.help) from None
 
 
-def check_present(what: str, known: Iterable[Option], given: Iterable[str]) -> None:
-    """OptionFault for the first option that is required and was not given."""
+def absent(what: str, known: Iterable[Option], given: Iterable[str]) -> Iterator[OptionFault]:
+    """A fault for each option that is required and was not given, not even in the words of another system."""
     there = {name.lower() for name in given}
+    renamed = {elsewhere.OPTIONS[name].split()[0] for name in there if name in elsewhere.OPTIONS}
     for option in known:
-        if option.required and option.name not in there:
-            raise OptionFault(f"{what} lacks the option `{option.name}`", hint=f"{option.name} = '...': {option.help}")
+        if option.required and option.name not in there | renamed:
+            yield OptionFault(f"{what} lacks the option `{option.name}`", hint=f"{option.name} = '...': {option.help}")
 
 
-def unknown(message: str, given: str, known: Iterable[str], listing: str) -> OptionFault:
-    """What to raise for a word that is none of the `known`."""
-    return OptionFault(message, hint=_nearest(given.lower(), tuple(known), listing, "`"))
+def unknown(message: str, given: str, known: Iterable[str], listing: str, value: object = None) -> OptionFault:
+    """The fault for a word that is none of the `known`: what Penstock calls it, if another system or the Python face has it, else the nearest."""
+    return OptionFault(message, hint=elsewhere.option_hint(given.lower(), value) or _nearest(given, tuple(known), listing, "`"))
+
+
+def raise_all(faults: Iterable[UserError]) -> None:
+    """Raises the first of some faults, with the others beside it; nothing where there is none."""
+    found = list(faults)
+    if found:
+        found[0].others = tuple(found[1:])
+        raise found[0]
+
+
+def tried(check: Callable[[], object]) -> Iterator[UserError]:
+    """The faults that a check raises."""
+    try:
+        check()
+    except UserError as fault:
+        yield fault
 
 
 def _nearest(given: str, known: tuple[str, ...], listing: str, quote: str, cutoff: float = 0.6) -> str:
-    near = difflib.get_close_matches(given, known, n=1, cutoff=cutoff)
+    near = difflib.get_close_matches(given.lower(), known, n=1, cutoff=cutoff) or [name for name in known if name.lower() == given.lower()]
     return f"did you mean {quote}{near[0]}{quote}?" if near else f"{listing}: {', '.join(known)}"
 
 
@@ -120,4 +138,5 @@ _KINDS: Mapping[str, tuple[str, Callable[[str], object]]] = {
     "interval": ("a span of time, e.g. '10 seconds'", _span),
     "time": ("a time in ISO 8601", moment),
     "folder": ("a folder on this machine", _local),
+    "file": ("a file on this machine", _local),
 }

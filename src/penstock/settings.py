@@ -39,6 +39,8 @@ class Setting:
 _MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(,\s*\d+)?\])?|local-cluster\[.+\]|spark://[^\s:,]+:\d+(,[^\s:,]+:\d+)*|yarn|k8s://\S+")
 _MEMORY = re.compile(r"(\d+)([kmgt])b?", re.IGNORECASE)
 _MEGABYTES = {"k": 1 / 1024, "m": 1, "g": 1024, "t": 1024 * 1024}
+_WAIT = re.compile(r"(\d+(?:\.\d+)?)\s*(?:(second|minute|hour|day)s?)?", re.IGNORECASE)
+_WAIT_UNITS = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0}
 _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 _LEAST_MB = 512  # Spark itself refuses to start with less
 
@@ -56,6 +58,21 @@ def _at_least(least: float) -> Callable[[Value], bool]:
     return lambda value: least <= float(value) < math.inf
 
 
+def _waited(text: str) -> float | None:
+    """`60 seconds`, `2 hours`, or a bare number of seconds; None: `never`. ValueError for anything else."""
+    if text.strip().lower() == "never":
+        return None
+    found = _WAIT.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(text)
+    return float(found[1]) * _WAIT_UNITS[(found[2] or "second").lower()]
+
+
+def _is_wait(value: Value) -> bool:
+    _waited(str(value))
+    return True
+
+
 def _is_level(value: Value) -> bool:
     return str(value).upper() in _LEVELS
 
@@ -65,6 +82,7 @@ def _is_store(value: Value) -> bool:
 
 
 _A_STORE = "nothing, or postgres://user@host:port/database"
+_A_WAIT = "`never`, or a time such as `60 seconds` or `2 hours`"
 _A_MASTER = "local[*], local[2], spark://host:port, yarn or k8s://..."
 _A_MEMORY = "a size of at least 512m, such as 512m or 4g"
 _COUNT = "a whole number from 0 on"
@@ -76,6 +94,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("driver_memory", "4g", "memory of the driver's JVM", _A_MEMORY, _is_memory),
     Setting("executor_memory", "1g", "memory of each executor on a cluster", _A_MEMORY, _is_memory),
     Setting("shuffle_partitions", 0, "partitions of a shuffle and of state; 0: as many as cores, 8 at most", _COUNT, _at_least(0)),
+    Setting("keyed_buckets", 16, "buckets that a keyed operator puts its keys into when its state is first made", _FROM_ONE, _at_least(1)),
     Setting("state", "", "state folder, seen from the app's folder; empty: `.penstock` there"),
     Setting("store", "", "results store: empty for SQLite in the state folder, or postgres://user@host:port/database", _A_STORE, _is_store),
     Setting("trigger", "", "how often a view looks for rows: empty (as soon as possible), `10 seconds`, or `once`"),
@@ -83,12 +102,23 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("batch_rows_max", 2_000_000, "most rows that one micro-batch takes from a broker or generator", _FROM_ONE, _at_least(1)),
     Setting("batch_mb_max", 1024, "most megabytes of files that one micro-batch takes", _FROM_ONE, _at_least(1)),
     Setting("batch_files_max", 0, "most files that one micro-batch takes; 0: no bound but `batch_mb_max`", _COUNT, _at_least(0)),
-    Setting("restarts_max", 5, "restarts of a failing job in a row before it is given up", _COUNT, _at_least(0)),
+    Setting("restarts_max", 5, "restarts in a row before a job that fails for no known reason is given up", _COUNT, _at_least(0)),
+    Setting(
+        "give_up_after", "never", "how long a live run waits for an outside system that is unavailable, or for room on a disk", _A_WAIT, _is_wait
+    ),
+    Setting("drain_gives_up_after", "60 seconds", "the same for `run --drain`", _A_WAIT, _is_wait),
     Setting("restart_backoff_s", 1.0, "wait before the first restart; doubled each time, 60 s at most", _SECONDS, _at_least(0)),
     Setting("stop_timeout_s", 9.0, "how long a stop waits for the current batch", _SECONDS, _at_least(0)),
     Setting("stalled_after_s", 120.0, "a batch that takes longer makes `/health` of `run --metrics` say so", _SECONDS, _at_least(0)),
     Setting("changes_kept_epochs", 1000, "epochs of a view's change log that are kept once every sink has them", _COUNT, _at_least(0)),
+    Setting("query_timeout_s", 30.0, "how long one query of the server may take", _SECONDS, _at_least(0.1)),
+    Setting("query_rows_max", 10_000, "most rows that one query of the server gives", _FROM_ONE, _at_least(1)),
+    Setting("request_mb_max", 16, "largest body that the server takes", _FROM_ONE, _at_least(1)),
+    Setting("requests_per_s_max", 200, "calls a second that the server takes of one token; five times as many at once", _FROM_ONE, _at_least(1)),
+    Setting("subscribers_max", 2000, "how many may follow views at the same time", _FROM_ONE, _at_least(1)),
+    Setting("webhook_allow", "", "hosts, with commas, to which webhooks may go although they are not public, by plain http too"),
     Setting("fast_start", False, "compile less eagerly in the JVM: quicker to start, slower in long runs"),
+    Setting("quick_start", True, "start the JVM ahead, from a class archive and without MLlib; false: by Spark's own scripts"),
     Setting("log_level", "INFO", "level of Penstock's own log", " or ".join(_LEVELS), _is_level),
 )
 _BY_NAME = {setting.name: setting for setting in SETTINGS}
@@ -114,6 +144,10 @@ class Settings:
 
     def seconds(self, name: str) -> float:
         return float(self.values[name])
+
+    def wait_s(self, name: str) -> float | None:
+        """A time such as `2 hours` in seconds; None: `never`."""
+        return _waited(self.text(name))
 
     def flag(self, name: str) -> bool:
         return bool(self.values[name])

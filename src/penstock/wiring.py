@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from penstock.catalog import AddedStatement, Catalog
 from penstock.engine import Engine, Runner
 from penstock.errors import AppFault, OptionFault, masked
-from penstock.plan.check import check, raise_first
-from penstock.plan.declare import Declared
+from penstock.plan.added import with_added
+from penstock.plan.check.app import check, raise_first
+from penstock.plan.check.files import file_findings
 from penstock.plan.load import load
+from penstock.plan.model.declare import Declared
+from penstock.plan.model.findings import Finding
 from penstock.settings import Settings, make_state, of_app
 from penstock.sink.options import check_sink_options
 from penstock.source.options import check_source_options
@@ -20,7 +25,10 @@ from penstock.source.options import check_source_options
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from penstock.sink.store import Store
+    from penstock.store.protocol import Store
+
+
+log = logging.getLogger("penstock.plan")
 
 
 def open_app(
@@ -35,22 +43,71 @@ def open_app(
     `session` lets several engines of one process share a Spark session.
     """
     settings, home = of_app(Path(path), overrides, state)
-    declared = load(Path(path))
-    findings = check(declared, check_source_options, check_sink_options, settings.text("trigger"), home)
-    raise_first(findings)
-    return Engine(declared, settings, home, findings, lambda: _runner(declared, settings, home, session))
+    return _opened(lambda: load(Path(path)), settings, home, session, warm=False)
 
 
-def _runner(declared: Declared, settings: Settings, state: Path, session: SparkSession | None) -> Runner:
-    from penstock.spark.frames import App
-    from penstock.spark.runner import SparkRunner
+def open_declared(declared: Declared, settings: Settings, home: Path, *, session: SparkSession | None = None, warm: bool = False) -> Engine:
+    """The same for what was read already. `warm`: by the session of the process, which stays when the engine is closed."""
+    return _opened(lambda: declared, settings, home, session, warm=warm)
 
-    app = App(declared, settings, state, secrets(declared.folder))
-    return SparkRunner(app, lambda: _store(settings, state, app.secret), session=session)
+
+def _opened(read: Callable[[], Declared], settings: Settings, home: Path, session: SparkSession | None, *, warm: bool) -> Engine:
+    origin = AppOrigin(read, settings, home)
+    declared = origin.read()
+    return Engine(declared, settings, home, origin.check(declared), lambda declared: _runner(declared, settings, home, session, warm=warm), origin)
+
+
+class AppOrigin:
+    """The declarations of an app: those that `load` gives, and the statements that its state folder keeps."""
+
+    def __init__(self, load: Callable[[], Declared], settings: Settings, home: Path) -> None:
+        self._load, self._settings, self._home = load, settings, home
+        self._files: Declared | None = None
+
+    def files(self) -> Declared:
+        if self._files is None:
+            self._files = self._load()
+        return self._files
+
+    def read(self) -> Declared:
+        files, kept = self._load(), self.added()
+        found, holds, reasons = with_added(files, kept)
+        for reason in reasons:
+            log.warning("%s", reason)
+        if reasons:
+            self.keep_added(holds)
+        self._files = files
+        return found
+
+    def check(self, declared: Declared) -> list[Finding]:
+        findings = check(declared, check_source_options, check_sink_options, self._settings.text("trigger"), self._home)
+        raise_first(findings)
+        return findings
+
+    def added(self) -> list[AddedStatement]:
+        return Catalog(self._home).added() if (self._home / "catalog.db").exists() else []
+
+    def keep_added(self, statements: list[AddedStatement]) -> None:
+        if statements or (self._home / "catalog.db").exists():
+            make_state(self._home)
+            Catalog(self._home).keep_added(statements)
+
+
+def findings_of(declared: Declared, settings: Settings, home: Path) -> list[Finding]:
+    """Everything that is found in an app, errors too; opening it would stop at the first of those."""
+    return [*check(declared, check_source_options, check_sink_options, settings.text("trigger"), home), *file_findings(declared)]
+
+
+def _runner(declared: Declared, settings: Settings, state: Path, session: SparkSession | None, *, warm: bool) -> Runner:
+    from penstock.spark.compile.frames import AppContext
+    from penstock.spark.run.runner import SparkRunner
+
+    app = AppContext(declared, settings, state, secrets(declared.folder))
+    return SparkRunner(app, lambda: _store(settings, state, app.secret), session=session, warm=warm)
 
 
 def _store(settings: Settings, state: Path, secret: Callable[[str], str]) -> Store:
-    from penstock.sink.sqlite import SqliteStore
+    from penstock.store.sqlite import SqliteStore
 
     make_state(state)
     address = settings.text("store")
@@ -58,7 +115,7 @@ def _store(settings: Settings, state: Path, secret: Callable[[str], str]) -> Sto
         return SqliteStore(state / "results.db")
     if not address.startswith(("postgres://", "postgresql://")):
         raise OptionFault(f"`store` is {masked(address)!r}", hint="leave it empty for SQLite, or give postgres://user@host:port/database")
-    from penstock.sink.postgres_store import PostgresStore
+    from penstock.store.postgres_store import PostgresStore
 
     return PostgresStore.at(address, secret)
 

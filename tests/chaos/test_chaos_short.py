@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from penstock.points import POINTS
-from penstock.testing.chaos.report import Outcome
-from penstock.testing.chaos.storm import storm
+from penstock.chaos.report import Outcome
+from penstock.chaos.storm import storm
+from penstock.crash_points import POINTS
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.postgres]
 FAULTS = ["kill-at", "kill-driver", "kill-broker", "kill-postgres", "zombie", "corrupt-checkpoint"]

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
+from penstock.dev.broker import Broker, free_port
+from penstock.dev.produce import file_records, json_key, produce
 from penstock.errors import OptionFault, SinkError, ToolError
-from penstock.spark.broker import Broker, free_port
-from penstock.spark.produce import file_records, json_key, produce
 
 
 def consumed(servers: str, topic: str, count: int) -> list[tuple[int, bytes | None, bytes | None]]:
@@ -45,13 +45,13 @@ def test_every_record_arrives_once_and_a_key_keeps_its_partition(kafka: str) -> 
 
 
 def test_a_rate_is_kept_from_the_first_record_to_the_last(kafka: str) -> None:
-    told: list[int] = []
+    counts: list[int] = []
     started = time.monotonic()
-    produce((b"%d" % n for n in range(1500)), kafka, uuid.uuid4().hex, rate=1000, report=told.append)
+    produce((b"%d" % n for n in range(1500)), kafka, uuid.uuid4().hex, rate=1000, report=counts.append)
     took = time.monotonic() - started
     assert 1.4 < took < 4
-    assert told[-1] == 1500
-    assert 500 < told[0] < 1500
+    assert counts[-1] == 1500
+    assert 500 < counts[0] < 1500
 
 
 def test_a_rate_of_nothing_is_refused() -> None:
@@ -60,7 +60,7 @@ def test_a_rate_of_nothing_is_refused() -> None:
 
 
 def test_a_server_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.spark.produce._ANSWER_SECONDS_MAX", 1.0)
+    monkeypatch.setattr("penstock.dev.produce._ANSWER_SECONDS_MAX", 1.0)
     port = free_port()
     with pytest.raises(SinkError, match=f"127.0.0.1:{port}"):
         produce([b"x"], f"127.0.0.1:{port}", "t")

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from penstock.dev.broker import free_port
+from penstock.dev.produce import produce
 from penstock.errors import EngineError, StateError
 from penstock.settings import load
-from penstock.spark.broker import free_port
-from penstock.spark.produce import produce
 
 # Run as a program of its own, so that what reaches its terminal can be seen, and each master has its own JVM.
 JOB = """
@@ -20,7 +20,7 @@ import json, sys
 from pathlib import Path
 from pyspark.sql import functions as F
 from penstock.settings import load
-from penstock.spark.session import open_session, stop_session
+from penstock.spark.session.session import open_session, stop_session
 master, state, servers, topic = sys.argv[1:]
 chosen = {"master": master, "driver_memory": "1g", "executor_memory": "700m", "shuffle_partitions": "2", "fast_start": "true"}
 spark = open_session(load(overrides=chosen), Path(state), app_name="harness")
@@ -72,14 +72,14 @@ def no_session(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that looks as if it had no session yet, whatever other tests have opened."""
     from pyspark import SparkContext
 
-    from penstock.spark import session
+    from penstock.spark.session import session
 
     monkeypatch.setattr(SparkContext, "_active_spark_context", None)
     monkeypatch.setattr(session, "stop_session", lambda: None)
 
 
 def test_a_cluster_that_is_not_there_is_named(tmp_path: Path, no_session: None) -> None:
-    from penstock.spark.session import open_session
+    from penstock.spark.session.session import open_session
 
     master = f"spark://127.0.0.1:{free_port()}"
     with pytest.raises(EngineError, match=master):
@@ -87,7 +87,7 @@ def test_a_cluster_that_is_not_there_is_named(tmp_path: Path, no_session: None) 
 
 
 def test_a_state_folder_that_cannot_be_made_is_named(tmp_path: Path, no_session: None) -> None:
-    from penstock.spark.session import open_session
+    from penstock.spark.session.session import open_session
 
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")

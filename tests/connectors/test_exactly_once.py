@@ -1,4 +1,4 @@
-"""Exactly-once sinks against the real thing: replays, take-overs, lost outcomes, a view that begins anew, and readers that watch."""
+"""Exactly-once sinks against the real thing: replays, take-overs, lost outcomes, a view that starts over, and readers that watch."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from confluent_kafka.cimpl import NewTopic
 
 from penstock.change import Change, Epoch
 from penstock.errors import FencedError, SinkError
-from penstock.sink import kafka_exact
-from penstock.sink.delivery import SinkWriter, open_sink
-from penstock.sink.kafka_progress import PROGRESS, bounds, read_to
+from penstock.sink.files import sink as files_sink
+from penstock.sink.kafka import exact as kafka_exact
+from penstock.sink.kafka.progress import PROGRESS, bounds, read_to
+from penstock.sink.open import SinkWriter, open_sink
+from penstock.sink.postgres import sink as postgres_sink
 from penstock.testing.postgres import TemporaryPostgres
 
 Opener = Callable[..., SinkWriter]
@@ -37,8 +39,8 @@ def added(k: str, n: int) -> Change:
     return Change("+", None, json.dumps({"k": k, "n": n}))
 
 
-def epoch(number: int, changes: Sequence[Change], life: str = "one") -> Epoch:
-    return Epoch("v", life, number, list(changes))
+def epoch(number: int, changes: Sequence[Change], generation: str = "one") -> Epoch:
+    return Epoch("v", generation, number, list(changes))
 
 
 @pytest.fixture
@@ -137,7 +139,7 @@ def test_an_outcome_that_is_not_known_is_looked_up(opened: Opener, kafka: str, m
     assert numbers(kafka, opened.topic) == [1, 2]  # type: ignore[attr-defined]
 
 
-def test_a_keyed_view_that_begins_anew_leaves_no_stale_key(opened: Opener, kafka: str) -> None:
+def test_a_keyed_view_that_starts_over_leaves_no_stale_key(opened: Opener, kafka: str) -> None:
     old = opened(key=("k",))
     old.position("one")
     old.deliver(epoch(0, [put("a", 1), put("b", 2), put("c", 3), taken("c", 3)]))
@@ -149,12 +151,12 @@ def test_a_keyed_view_that_begins_anew_leaves_no_stale_key(opened: Opener, kafka
     assert sorted(keys) == ["a", "c"]
 
 
-def test_a_view_without_a_key_that_begins_anew_is_refused_unless_told(opened: Opener, kafka: str) -> None:
+def test_a_view_without_a_key_that_starts_over_is_refused_unless_allowed(opened: Opener, kafka: str) -> None:
     opened().deliver(epoch(0, [added("a", 1)]))
-    with pytest.raises(SinkError, match="begins anew") as caught:
+    with pytest.raises(SinkError, match="starts over") as caught:
         opened().position("two")
-    assert "anew = 'append'" in str(caught.value.hint)
-    again = opened(anew="append")
+    assert "on_rebuild = 'append'" in str(caught.value.hint)
+    again = opened(on_rebuild="append")
     assert again.position("two") == -1
     again.deliver(epoch(0, [added("a", 1)], "two"))
     assert numbers(kafka, opened.topic) == [1, 1]  # type: ignore[attr-defined]
@@ -178,9 +180,9 @@ def test_a_topic_that_was_deleted_is_not_made_again_in_silence(opened: Opener, k
         with pytest.raises(SinkError, match=f"topic `{topic}` was deleted or emptied: it has had 0 records, but 2") as caught:
             opened().position("one")
         assert "another topic" in str(caught.value.hint)
-    anew = opened()
-    assert anew.position("two") == -1
-    anew.deliver(epoch(0, [added("a", 1)], "two"))
+    fresh = opened()
+    assert fresh.position("two") == -1
+    fresh.deliver(epoch(0, [added("a", 1)], "two"))
     assert numbers(kafka, topic) == [1]
 
 
@@ -198,8 +200,8 @@ def test_two_sinks_of_one_topic_keep_their_places_apart(kafka: str, tmp_path: Pa
     plain = {"connector": "kafka", "servers": kafka, "topic": topic, "delivery": "exactly-once"}
     for number, name in enumerate(("one", "two")):
         sink = open_sink(name, "v", plain, COLUMNS, ("k",), append_only=False, complete=False, folder=tmp_path, app="trial")
-        assert sink.position("life") == -1
-        sink.deliver(epoch(0, [put(name, number)], "life"))
+        assert sink.position("generation") == -1
+        sink.deliver(epoch(0, [put(name, number)], "generation"))
         sink.close()
     sink = open_sink("one", "v", plain, COLUMNS, ("k",), append_only=False, complete=False, folder=tmp_path, app="trial")
     assert sink.position("another") == -1
@@ -211,7 +213,7 @@ def test_two_sinks_of_one_topic_keep_their_places_apart(kafka: str, tmp_path: Pa
 def test_a_damaged_progress_record_is_named(opened: Opener, kafka: str) -> None:
     from confluent_kafka import Producer
 
-    from penstock.sink.kafka_progress import PARTITIONS, partition_of
+    from penstock.sink.kafka.progress import PARTITIONS, partition_of
 
     opened().deliver(epoch(0, [added("a", 1)]))
     name = f"penstock.trial.s.{opened.topic}"  # type: ignore[attr-defined]
@@ -227,7 +229,7 @@ def test_a_driver_frozen_in_its_transaction_is_replaced_and_then_fenced(
     postgres_server: TemporaryPostgres, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str
 ) -> None:
     """It holds the ledger's row, and would for ever."""
-    from penstock.sink import postgres_sink, postgres_table
+    from penstock.sink.postgres import table as postgres_table
 
     options = {name: str(value) for name, value in {"connector": "postgres", "table": "t", **postgres_server.parameters(database)}.items()}
     zombie, heir = (open_sink("s", "v", options, COLUMNS, None, append_only=True, complete=False, folder=tmp_path) for _ in range(2))
@@ -241,8 +243,8 @@ def test_a_driver_frozen_in_its_transaction_is_replaced_and_then_fenced(
             monkeypatch.undo()
             found.append(heir.position("one"))
 
-    monkeypatch.setattr(postgres_sink, "reach", taken_over)
-    monkeypatch.setattr(postgres_table, "reach", taken_over)
+    monkeypatch.setattr(postgres_sink, "crash_point", taken_over)
+    monkeypatch.setattr(postgres_table, "crash_point", taken_over)
     with pytest.raises(SinkError):
         zombie.deliver(epoch(1, [added("b", 2)]))
     assert found == [0]
@@ -261,7 +263,7 @@ def test_a_driver_frozen_in_its_transaction_holds_up_no_successor_without_a_ledg
     postgres_server: TemporaryPostgres, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, delivery: str, complete: bool, point: str
 ) -> None:
     """Its rows are locked, and no ledger's row tells the successor so before it comes to them."""
-    from penstock.sink import postgres_sink, postgres_table
+    from penstock.sink.postgres import table as postgres_table
 
     with postgres_server.connect(database) as connection:
         connection.execute(f"ALTER DATABASE \"{database}\" SET statement_timeout = '30s'")
@@ -285,8 +287,8 @@ def test_a_driver_frozen_in_its_transaction_holds_up_no_successor_without_a_ledg
             heir.position("one")
             deliver(heir, 2)
 
-    monkeypatch.setattr(postgres_sink, "reach", taken_over)
-    monkeypatch.setattr(postgres_table, "reach", taken_over)
+    monkeypatch.setattr(postgres_sink, "crash_point", taken_over)
+    monkeypatch.setattr(postgres_table, "crash_point", taken_over)
     with pytest.raises(SinkError):
         deliver(zombie, 1)
     with postgres_server.connect(database) as connection:
@@ -313,7 +315,6 @@ def test_a_driver_replaced_while_it_writes_files_has_nothing_left_to_rename(
     folder: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str
 ) -> None:
     """The zombie wakes with its epoch staged; its heir has the same epoch already, or not yet."""
-    from penstock.sink import files_sink
 
     zombie, heir = folder(), folder()
     zombie.position("one")
@@ -324,7 +325,7 @@ def test_a_driver_replaced_while_it_writes_files_has_nothing_left_to_rename(
             monkeypatch.undo()
             assert heir.position("one") == 0
 
-    monkeypatch.setattr(files_sink, "reach", taken_over)
+    monkeypatch.setattr(files_sink, "crash_point", taken_over)
     with pytest.raises(FencedError):
         zombie.deliver(epoch(1, [added("b", 2)]))
     heir.deliver(epoch(1, [added("b", 2)]))
@@ -393,8 +394,7 @@ def test_files_kept_exactly_once_take_no_lesser_delivery(folder: Opener) -> None
 
 
 def test_a_folder_of_many_epochs_is_listed_when_it_is_opened_and_not_for_each_epoch(folder: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    from penstock.sink import files_sink
-    from penstock.sink.files_marker import epochs_in
+    from penstock.sink.files.marker import epochs_in
 
     listed: list[Path] = []
 
@@ -416,7 +416,6 @@ def test_a_folder_that_failed_in_the_middle_of_an_epoch_is_looked_at_again(
     folder: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str
 ) -> None:
     """The epoch may be there or not; when it comes again, it is there once."""
-    from penstock.sink import files_sink
 
     sink = folder()
     sink.deliver(epoch(0, [added("a", 1)]))
@@ -426,7 +425,7 @@ def test_a_folder_that_failed_in_the_middle_of_an_epoch_is_looked_at_again(
             raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(files_sink, "write_through" if point == "the marker" else "reach", full)
+        patched.setattr(files_sink, "write_through" if point == "the marker" else "crash_point", full)
         with pytest.raises(SinkError, match="No space left"):
             sink.deliver(epoch(1, [added("b", 2)]))
     sink.deliver(epoch(1, [added("b", 2)]))

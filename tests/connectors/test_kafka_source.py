@@ -9,11 +9,11 @@ from pathlib import Path
 from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
+from penstock.dev.produce import produce
 from penstock.schema import Column, Schema
 from penstock.source import Limits, SourceSpec, Span
-from penstock.source.kafka import Kafka
-from penstock.source.kafka_topic import Admin
-from penstock.spark.produce import produce
+from penstock.source.kafka.source import Kafka
+from penstock.source.kafka.topic import Admin
 
 
 def spec_of(servers: str, topic: str, folder: Path) -> SourceSpec:

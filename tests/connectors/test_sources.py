@@ -24,16 +24,16 @@ from pyspark.sql import functions as F
 from pyspark.sql.datasource import DataSourceRegistration
 
 from penstock.decode import Rules, dead_rows, decode
+from penstock.dev.produce import produce
 from penstock.errors import OptionFault, SourceError, TypeFault
 from penstock.schema import Column, Schema
 from penstock.source import Limits, Source, SourceSpec, Span
-from penstock.source.broken import SKIPPING
+from penstock.source.files.broken import SKIPPING
 from penstock.source.open import open_source, table_frame
 from penstock.source.supplier import Supplier, Supply
-from penstock.spark.checkpoint import last_epoch
-from penstock.spark.epochlog import logged_epochs
-from penstock.spark.places import place_of
-from penstock.spark.produce import produce
+from penstock.spark.checkpoint.epoch_log import logged_epochs
+from penstock.spark.checkpoint.offset_log import last_epoch
+from penstock.spark.checkpoint.positions import place_of
 
 SCHEMA = Schema((Column("id", "bigint"), Column("Text", "string"), Column("at", "timestamp")))
 NOW = "TIMESTAMP'2024-06-01 00:00:00'"
@@ -78,7 +78,7 @@ def files_world(folder: Path) -> World:
         for half in (records[: len(records) // 2], records[len(records) // 2 :]):
             fresh = folder / "in" / f".{uuid.uuid4().hex}"
             fresh.write_bytes(b"\n".join(half) + b"\n")
-            fresh.rename(folder / "in" / f"{uuid.uuid4().hex} [1]+ü.json")
+            fresh.rename(folder / "in" / f"{uuid.uuid4().hex} (1)+ü.json")
 
     return World(spec_in(folder, connector="files", path="in", format="json"), put, bare=True)
 
@@ -281,21 +281,21 @@ def test_a_line_knows_its_number_in_a_log_that_is_followed(spark: SparkSession, 
     assert sorted((json.loads(row["position"])["line"], bytes(row["raw"])) for row in rows) == [(1, b"{broken"), (5, b"{too")]
 
 
-def test_a_session_is_told_of_followed_files_once(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_learns_of_followed_files_once(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.log").write_bytes(b'{"id": 1}\n')
     source = open_source(spec_in(tmp_path, connector="files", path="a.log", format="json", tail="true"))
-    told: list[object] = []
+    kinds: list[object] = []
     register = DataSourceRegistration.register
 
     def registered(self: DataSourceRegistration, kind: type) -> None:
-        told.append(kind)
+        kinds.append(kind)
         register(self, kind)
 
     monkeypatch.setattr(DataSourceRegistration, "register", registered)
     sessions = [spark.newSession(), spark.newSession()]
     for session in [*sessions, *sessions]:
         assert source.history(session, Span()).count() == 1
-    assert len(told) == 2
+    assert len(kinds) == 2
 
 
 def test_csv_columns_follow_the_header(spark: SparkSession, tmp_path: Path) -> None:
@@ -414,7 +414,7 @@ def test_a_postgres_table(spark: SparkSession, postgres: dict[str, str | int], d
         table_frame(spark, SourceSpec("cards", {**options, "table": "absent"}, declared, tmp_path, tmp_path))
 
 
-def test_a_value_that_a_postgres_table_cannot_carry_is_told_with_its_column(
+def test_a_value_that_a_postgres_table_cannot_carry_is_reported_with_its_column(
     spark: SparkSession, postgres: dict[str, str | int], database: str, tmp_path: Path
 ) -> None:
     import psycopg
@@ -435,16 +435,16 @@ def test_a_value_that_a_postgres_table_cannot_carry_is_told_with_its_column(
     assert rows(Column("n", "double"))[1] == (1.5,)
     with psycopg.connect(host=given["host"], port=given["port"], dbname=database, user=given["user"], password=given["password"]) as connection:
         connection.execute("UPDATE odd SET n = 'NaN', at = 'infinity' WHERE n = 1.5")
-    with pytest.raises(TypeFault, match=r"`odd`: the column `at` holds infinity") as told:
+    with pytest.raises(TypeFault, match=r"`odd`: the column `at` holds infinity") as raised:
         rows(Column("n", "string"), Column("at", "timestamp"))
-    assert "declare" in str(told.value.hint)
+    assert "declare" in str(raised.value.hint)
     with pytest.raises(TypeFault, match=r"`odd`: the column `n` holds NaN"):
         rows(Column("n", "decimal(38,0)"), Column("at", "string"))
     assert rows(Column("n", "string"), Column("at", "string"), Column("day", "date"))[1] == ("NaN", "infinity", None)
     assert rows(Column("day", "date")) == [(date(2024, 1, 1),), (None,)], "a column that is not asked for is in nobody's way"
 
 
-def test_a_broker_that_is_not_there_is_said_at_once(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_broker_that_is_not_there_is_reported_at_once(spark: SparkSession, tmp_path: Path) -> None:
     spec = spec_in(tmp_path, connector="kafka", servers="127.0.0.1:1", topic="t")
     with pytest.raises(SourceError, match="no Kafka broker answers"):
         open_source(spec).live(spark, SMALL)

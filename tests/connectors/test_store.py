@@ -10,16 +10,20 @@ import sys
 import threading
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from penstock.change import Change
 from penstock.errors import FencedError, PenstockError, SinkError, StateError
-from penstock.sink.postgres_server import PostgresServer
-from penstock.sink.postgres_store import PostgresStore
-from penstock.sink.sqlite import SqliteStore
-from penstock.sink.store import AlreadyCommitted, EpochWriter, Position, Store, Turn
+from penstock.store.difference import Fresh
+from penstock.store.generations import ViewGeneration, note_of, read_generations
+from penstock.store.postgres_server import PostgresServer
+from penstock.store.postgres_store import PostgresStore
+from penstock.store.protocol import AlreadyCommitted, FenceToken, Position, Store
+from penstock.store.sqlite import SqliteStore
+from penstock.store.writer import EpochWriter
 from penstock.testing.postgres import TemporaryPostgres
 
 Opener = Callable[[], Store]
@@ -54,17 +58,17 @@ def store(opened: Opener) -> Store:
 class Driver:
     """Writes one epoch after another of the job `j`, as the engine does."""
 
-    def __init__(self, store: Store, incarnation: str = "first") -> None:
-        self.store, self.incarnation = store, incarnation
-        self.fence, self.epoch = store.take_over("j", incarnation)
+    def __init__(self, store: Store, generation: str = "first") -> None:
+        self.store, self.generation = store, generation
+        self.fence, self.epoch = store.take_over("j", generation)
 
     def write(self, *steps: Callable[[EpochWriter], None]) -> list[Change]:
         """Runs the steps in one epoch; the changes it logged for view `v`."""
         self.epoch += 1
-        with self.store.open_epoch("j", self.incarnation, self.fence, self.epoch) as writer:
+        with self.store.open_epoch("j", self.generation, self.fence, self.epoch) as writer:
             for step in steps:
                 step(writer)
-        return [change for epoch in self.store.epochs("v", self.epoch - 1, self.incarnation) for change in epoch.changes]
+        return [change for epoch in self.store.epochs("v", self.epoch - 1, self.generation) for change in epoch.changes]
 
 
 def test_a_keyed_view_logs_only_real_changes(store: Store) -> None:
@@ -145,21 +149,36 @@ def test_a_row_that_only_moves_to_another_part_is_no_change(store: Store) -> Non
     driver = Driver(store)
     driver.write(lambda w: w.replace("v", [(None, "1")], part=["p"]), lambda w: w.upsert("k", [("a", "1")], parts=["p"]))
     assert driver.write(lambda w: w.replace("v", [(None, "1")], part=["q"]), lambda w: w.upsert("k", [("a", "1")], parts=["q"])) == []
-    seen: list[list[str]] = []
-    driver.write(lambda w: seen.extend([w.rows("v", ["q"]), w.rows("v", ["p"]), w.rows("k", ["q"]), w.rows("k", ["p"])]))
+    seen = [[row.row for row in store.held(view, [part])] for view in ("v", "k") for part in ("q", "p")]
     assert seen == [["1"], [], ["1"], []]
 
 
 def test_kept_rows_are_read_by_part_and_not_logged(store: Store) -> None:
     driver = Driver(store)
-    seen: list[list[str]] = []
     driver.write(
         lambda w: w.upsert("__kept:j", [("a", "1"), ("b", "2")], parts=["p", "q"], log=False),
         lambda w: w.append("__kept:j", ["3"], parts=["p"], log=False),
-        lambda w: seen.append(w.rows("__kept:j", ["p"])),
-        lambda w: seen.append(w.rows("__kept:j")),
     )
-    assert seen == [["1", "3"], ["1", "2", "3"]]
+    assert store.held("__kept:j", ["p", "none", "p"]) == [Fresh("a", "p", "1"), Fresh(None, "p", "3")]
+    assert store.held("__kept:j") == [Fresh("a", "p", "1"), Fresh("b", "q", "2"), Fresh(None, "p", "3")]
+    assert len(store.held("__kept:j", [str(n) for n in range(2_000)] + ["q"])) == 1
+
+
+def test_rows_can_be_read_by_key_and_by_the_values_of_columns(store: Store) -> None:
+    driver = Driver(store)
+    odd = [json.dumps({"k": "a\u001f\u0000/é'\"", "n": 1, "x": None}), '{"k":"b","n":1.0E10,"x":{"y":[1]}}', '{"k":"b","n":null,"x":null}']
+    driver.write(lambda writer: writer.append("v", [*odd, odd[0]]), lambda writer: writer.upsert("w", [("1", odd[0]), ("2", odd[1])]))
+    assert [row.row for row in store.held_by_key("w", ["2", "3", "2"])] == [odd[1]]
+    for _ in range(2):
+        store.index("v", ["k", "x"])
+        store.index("__kept:v", ["n"])
+        assert [row.row for row in store.held_like("v", ["k"], [odd[1], odd[1]])] == odd[1:3]
+        assert [row.row for row in store.held_like("v", ["k", "x"], ['{"k":"b","x":null}'])] == odd[2:3]
+        assert [row.row for row in store.held_like("v", ["k", "x"], [odd[0]])] == [odd[0], odd[0]]
+        assert [row.row for row in store.held_like("v", ["n"], [odd[1]])] == odd[1:2]
+        assert store.held_like("v", ["k"], []) == store.held_like("none", ["k"], odd) == []
+    driver.write(lambda writer: writer.append("v", [odd[1]]))
+    assert [row.row for row in store.held_like("v", ["k", "x"], [odd[1]])] == [odd[1], odd[1]]
     assert list(store.epochs("__kept:j", -1, "first")) == []
 
 
@@ -196,7 +215,7 @@ def test_a_resumed_job_skips_what_is_committed(opened: Opener) -> None:
     assert list(store.rows("v")) == ["1"]
 
 
-def test_a_new_incarnation_begins_anew(store: Store) -> None:
+def test_a_new_generation_starts_over(store: Store) -> None:
     Driver(store).write(lambda w: w.append("v", ["1"]))
     again = Driver(store, "second")
     assert again.epoch == -1
@@ -263,7 +282,7 @@ def test_jobs_in_threads_share_one_store(store: Store) -> None:
                 with store.open_epoch(job, "one", position.fence, epoch) as writer:
                     writer.upsert(job, [(str(n), f"{epoch}-{n}") for n in range(50)])
                 assert store.count(job) == 50
-                store.set_delivered(Turn(job, "one", position.fence), f"sink of {job}", epoch)
+                store.set_delivered(FenceToken(job, "one", position.fence), f"sink of {job}", epoch)
         except BaseException as failure:
             failures.append(failure)
 
@@ -277,24 +296,24 @@ def test_jobs_in_threads_share_one_store(store: Store) -> None:
     assert sorted(store.rows("job3")) == sorted(f"9-{n}" for n in range(50))
 
 
-def test_positions_of_sinks_are_kept_by_incarnation(store: Store) -> None:
+def test_positions_of_sinks_are_kept_by_generation(store: Store) -> None:
     assert store.delivered("s", "one") == -1
-    turn = Turn("j", "one", store.take_over("j", "one").fence)
+    turn = FenceToken("j", "one", store.take_over("j", "one").fence)
     store.set_delivered(turn, "s", 4)
     assert (store.delivered("s", "one"), store.delivered("s", "two")) == (4, -1)
 
 
 @pytest.mark.parametrize("durable", [True, False])
 def test_the_place_of_a_sink_is_moved_forward_only_and_only_by_the_driver_whose_turn_it_is(store: Store, durable: bool) -> None:
-    zombie = Turn("j", "one", store.take_over("j", "one").fence)
+    zombie = FenceToken("j", "one", store.take_over("j", "one").fence)
     store.set_delivered(zombie, "s", 4, durable=durable)
-    heir = Turn("j", "one", store.take_over("j", "one").fence)
+    heir = FenceToken("j", "one", store.take_over("j", "one").fence)
     for number in (3, 5):
         with pytest.raises(FencedError, match="another driver"):
             store.set_delivered(zombie, "s", number, durable=durable)
     with pytest.raises(FencedError, match="another driver"):
-        store.check_turn(zombie)
-    store.check_turn(heir)
+        store.check_fence(zombie)
+    store.check_fence(heir)
     assert store.delivered("s", "one") == 4
     store.set_delivered(heir, "s", 6, durable=durable)
     store.set_delivered(heir, "s", 5, durable=durable)
@@ -327,10 +346,10 @@ def test_dead_letters_count_once_by_position(store: Store) -> None:
 
 
 def test_another_record_at_the_position_of_a_dead_letter_is_one_more_and_a_repeated_one_is_not(store: Store) -> None:
-    """A topic that was made anew has its offsets again, a file that was replaced its lines."""
+    """A topic that was recreated has its offsets again, a file that was replaced its lines."""
     place = json.dumps({"topic": "t", "partition": 0, "offset": 7})
-    lives = [[(place, "why", record, "2026-01-01T00:00:00Z")] for record in (b"first", b"second", b"", b"\xff")]
-    assert [store.add_dead("s", life) for life in [*lives, *lives]] == [1] * 4 + [0] * 4
+    generations = [[(place, "why", record, "2026-01-01T00:00:00Z")] for record in (b"first", b"second", b"", b"\xff")]
+    assert [store.add_dead("s", generation) for generation in [*generations, *generations]] == [1] * 4 + [0] * 4
     assert [row.raw for row in store.dead("s")] == [b"first", b"second", b"", b"\xff"]
     assert all(json.loads(row.position)["offset"] == 7 for row in store.dead("s"))
     assert len({row.position for row in store.dead("s")}) == 4
@@ -380,13 +399,13 @@ def test_no_row_keeps_plain_sql_from_reading_the_others_in_postgres(fresh_databa
     store = PostgresStore(fresh_database)
     store.put_schema("v", "k string, at timestamp, day date, tags array<string>", None)
     rows = [
-        '{"k":"a\\u0000b","at":"+10000-01-01T00:00:00Z","day":"2024-02-29","tags":["\\u0000"]}',
-        '{"k":"\\\\u0000","at":"-290308-12-21T19:59:05Z","day":"+5881580-07-11","tags":null}',
+        '{"k":"a\\u0000b","at":"9999-01-01T00:00:00Z","day":"2024-02-29","tags":["\\u0000"]}',
+        '{"k":"\\\\u0000","at":"0001-12-21T19:59:05Z","day":null,"tags":null}',
     ]
     Driver(store).write(lambda w: w.append("v", rows))
     with fresh_database.connect() as connection:
         found = connection.execute("SELECT k, at::text, day::text, tags FROM penstock.v").fetchall()
-    assert found == [("ab", "10000-01-01 00:00:00+00", "2024-02-29", [""]), ("\\u0000", "-infinity", "infinity", None)]
+    assert found == [("ab", "9999-01-01 00:00:00+00", "2024-02-29", [""]), ("\\u0000", "0001-12-21 19:59:05+00", None, None)]
     store.close()
 
 
@@ -411,12 +430,12 @@ def test_a_file_that_is_no_database_is_reported(tmp_path: Path) -> None:
         SqliteStore(path)
 
 
-def test_a_file_that_is_damaged_is_told_from_one_that_cannot_be_written_just_now(
+def test_a_file_that_is_damaged_is_distinguished_from_one_that_cannot_be_written_just_now(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """What may pass is tried again by the supervisor, as with a Postgres that is away; a damaged file is final."""
     for name in ("_SILENT_S", "_WAIT_S"):
-        monkeypatch.setattr(f"penstock.sink.sqlite.{name}", 0.05)
+        monkeypatch.setattr(f"penstock.store.sqlite.{name}", 0.05)
     path = tmp_path / "results.db"
     store = SqliteStore(path)
     with sqlite3.connect(path, isolation_level=None) as other:
@@ -477,7 +496,7 @@ def test_the_address_of_a_store_is_read() -> None:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from penstock.sink.sqlite import SqliteStore
+from penstock.store.sqlite import SqliteStore
 store = SqliteStore(Path(sys.argv[1]))
 fence, _ = store.take_over("j", "first")
 for epoch in range(3):
@@ -496,3 +515,63 @@ def test_a_killed_process_leaves_whole_epochs_only(tmp_path: Path) -> None:
     assert [len(epoch.changes) for epoch in store.epochs("v", -1, "first")] == [1000, 1000]
     assert store.count("v") == 2000
     store.close()
+
+
+def test_a_view_that_comes_later_is_logged_under_a_generation_of_its_own(store: Store) -> None:
+    driver = Driver(store)
+    driver.write(lambda w: w.append("v", ["1"]))
+    token = FenceToken("j", driver.generation, driver.fence)
+    with store.amend(token, 0, {"f": "own"}) as writer:
+        writer.replace("f", [("a", "1")])
+        writer.note("view f", "made")
+    assert [epoch.epoch for epoch in store.epochs("f", -1, "own")] == [0]
+    assert list(store.epochs("f", -1, driver.generation)) == []
+    assert store.committed("j", driver.generation) == 0, "no epoch has come"
+    store.set_delivered(token, "s", 0, generation="own")
+    assert (store.delivered("s", "own"), store.delivered("s", driver.generation)) == (0, -1)
+    with pytest.raises(FencedError), store.amend(token._replace(fence=token.fence - 1), 0):
+        raise AssertionError("a driver that was replaced came in")
+
+
+def test_a_view_is_dropped_by_its_job_unless_another_has_made_it_its_own(store: Store) -> None:
+    driver = Driver(store)
+    driver.write(lambda w: w.append("v", ["1"]), lambda w: w.upsert("__kept:v", [("a", "1")], log=False), lambda w: w.note("view v", "mine"))
+    store.put_schema("v", "n int", None)
+    store.note("trimmed v first", "3")
+    store.note("trimmed v w first", "3")
+    token = FenceToken("j", driver.generation, driver.fence)
+    with store.amend(token, 0) as writer:
+        assert writer.drop("v", "view v", "another's") is False
+    assert list(store.rows("v")) == ["1"]
+    with store.amend(token, 0) as writer:
+        assert writer.drop("v", "view v", "mine") is True
+    assert (list(store.rows("v")), store.held("__kept:v"), store.schema("v")) == ([], [], None)
+    assert store.notes().keys() == {"trimmed v w first", "epochs v"}, "the epochs that readers see go on if it is made again"
+
+
+def test_what_was_built_up_beside_takes_the_place_of_the_old_one(store: Store) -> None:
+    made = ViewGeneration("next", "two", "f", "two", 0, "2024-05-01T00:00:00+00:00")
+    old, new = store.take_over("v", "one"), store.take_over("next", "two")
+    with store.open_epoch("v", "one", old.fence, 0) as writer:
+        writer.upsert("v", [("a", '{"n":1}')])
+        writer.upsert("__kept:v", [("a", "old")], log=False)
+    store.put_schema("v", "n int", ("n",))
+    for epoch in (0, 1):
+        with store.open_epoch("next", "two", new.fence, epoch) as writer:
+            writer.append("next", [f'{{"m":{epoch}}}'])
+            writer.upsert("__kept:next", [("b", "new")], log=False)
+            writer.note(note_of("next"), made.text)
+    store.put_schema("next", "m int", None)
+    store.note("trimmed next two", "-1")
+    store.swap("v", "next")
+    assert list(store.rows("v")) == ['{"m":0}', '{"m":1}']
+    assert [row.row for row in store.held("__kept:v")] == ["new"]
+    assert store.schema("v") == ("m int", None)
+    assert [epoch.epoch for epoch in store.epochs("v", -1, "two")] == [0, 1]
+    assert (store.committed("v", "two"), store.committed("v", "one")) == (1, -1)
+    assert store.trimmed("v", "two") == -1
+    assert read_generations(store.notes()) == {"v": replace(made, job="v")}
+    assert (list(store.rows("next")), store.schema("next"), store.committed("next", "two")) == ([], None, -1)
+    with pytest.raises(FencedError), store.open_epoch("v", "one", old.fence, 1):
+        raise AssertionError("the old one came in")
+    assert store.take_over("v", "two").epoch == 1

@@ -8,9 +8,9 @@ from contextlib import ExitStack, contextmanager
 import pytest
 
 from penstock.errors import SinkError
-from penstock.sink import postgres_store
-from penstock.sink.postgres_server import PostgresServer
-from penstock.sink.postgres_store import PostgresStore
+from penstock.store import postgres_store
+from penstock.store.postgres_server import PostgresServer
+from penstock.store.postgres_store import PostgresStore
 from penstock.testing.postgres import TemporaryPostgres
 
 
@@ -23,15 +23,15 @@ def server(postgres_server: TemporaryPostgres, database: str) -> PostgresServer:
 def test_the_successor_ends_the_frozen_transaction_and_nothing_of_it_is_kept(server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postgres_store, "_LOCK_PATIENCE", "200ms")
     frozen, successor = PostgresStore(server), PostgresStore(server)
-    place = frozen.take_over("job", "life")
+    place = frozen.take_over("job", "generation")
     open_epoch = ExitStack()
-    writer = open_epoch.enter_context(frozen.open_epoch("job", "life", place.fence, 0))
+    writer = open_epoch.enter_context(frozen.open_epoch("job", "generation", place.fence, 0))
     writer.append("v", ['{"id": 1}'])
-    taken = successor.take_over("job", "life")
+    taken = successor.take_over("job", "generation")
     with pytest.raises(SinkError):
         open_epoch.close()
     assert (taken.fence, taken.epoch) == (place.fence + 1, -1)
-    with successor.open_epoch("job", "life", taken.fence, 0) as writer:
+    with successor.open_epoch("job", "generation", taken.fence, 0) as writer:
         writer.append("v", ['{"id": 3}'])
     assert list(successor.rows("v")) == ['{"id": 3}']
     frozen.close()
@@ -41,10 +41,10 @@ def test_the_successor_ends_the_frozen_transaction_and_nothing_of_it_is_kept(ser
 def test_the_transactions_of_other_jobs_are_left_alone(server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postgres_store, "_LOCK_PATIENCE", "200ms")
     store = PostgresStore(server)
-    one, other = store.take_over("one", "life"), store.take_over("other", "life")
-    with store.open_epoch("one", "life", one.fence, 0) as writer:
+    one, other = store.take_over("one", "generation"), store.take_over("other", "generation")
+    with store.open_epoch("one", "generation", one.fence, 0) as writer:
         writer.append("v", ['{"id": 1}'])
-        assert store.take_over("other", "life").fence == other.fence + 1
+        assert store.take_over("other", "generation").fence == other.fence + 1
     assert list(store.rows("v")) == ['{"id": 1}']
     store.close()
 

@@ -12,7 +12,7 @@ import pytest
 
 from penstock.catalog import Catalog
 from penstock.errors import RefusalError, StateError
-from penstock.sink.postgres_server import PostgresServer
+from penstock.store.postgres_server import PostgresServer
 from penstock.testing.postgres import TemporaryPostgres
 from penstock.testing.trial import Trial
 
@@ -35,7 +35,7 @@ def sold(trial: Trial, sink: str = FILES, times: int = 1) -> None:
 
 
 def current(trial: Trial) -> Path:
-    """The checkpoint of the view's present life."""
+    """The checkpoint of the view's present generation."""
     found = Catalog(trial.state).current("copy")
     assert found is not None
     return found[1]
@@ -119,7 +119,7 @@ def test_another_guarantee_for_a_sink_that_has_delivered_is_refused_where_rows_w
 
 
 def test_a_sink_added_to_a_view_without_a_store_after_it_ran_is_refused_and_not_left_with_a_hole(trial: Trial) -> None:
-    """Where the view begins anew it gets everything, and the exactly-once sink beside it has nothing twice."""
+    """Where the view starts over it gets everything, and the exactly-once sink beside it has nothing twice."""
     text = APP.format(sink=FILES).replace("copy AS", "copy WITH (store = false) AS")
     second = "CREATE SINK second FROM copy WITH (connector = 'files', path = 'other');"
     for number, app in enumerate((text, text + second)):
@@ -152,7 +152,7 @@ def test_a_results_store_is_that_of_one_state_folder(trial: Trial, postgres_serv
     kept = trial.state.rename(trial.folder / "kept")
     error, _ = there.fail(StateError)
     assert f"rows that the state folder {trial.state} made" in error.message
-    handed = f"UPDATE penstock_lives SET folder = '{Catalog(trial.state).folder}' WHERE folder = '{Catalog(kept).folder}'"
+    handed = f"UPDATE penstock_owners SET folder = '{Catalog(trial.state).folder}' WHERE folder = '{Catalog(kept).folder}'"
     assert f"build the view from history here: {handed}" in (error.hint or "")
     assert [row["amount"] for row in there.rows("copy")] == [0]
     with PostgresServer.from_options({name: str(value) for name, value in given.items()}).connect() as connection:
@@ -164,13 +164,13 @@ def test_a_results_store_is_that_of_one_state_folder(trial: Trial, postgres_serv
     kept.rename(trial.state)
     error, seen = there.fail(StateError)
     assert "would mix them with its own" in error.message
-    assert f"remove {current(trial)} and UPDATE penstock_lives" in (error.hint or "")
+    assert f"remove {current(trial)} and UPDATE penstock_owners" in (error.hint or "")
     assert seen.last["copy"].restarts == 0
     assert sorted(row["amount"] for row in there.rows("copy")) == [0, 1]
 
 
 def test_an_older_copy_of_the_state_folder_is_refused_by_the_life_of_the_rows(trial: Trial) -> None:
-    """The ledger of the earlier life agrees with the older checkpoint, but its rows were replaced since."""
+    """The ledger of the earlier generation agrees with the older checkpoint, but its rows were replaced since."""
     trial.write("app.sql", ALONE)
     trial.feed("sales", {"item": "tea", "amount": 0})
     trial.drain()

@@ -9,8 +9,8 @@ from uuid import uuid4
 import pytest
 
 from penstock.catalog import Catalog
-from penstock.spark.checkpoint import last_epoch, read_epoch
-from penstock.spark.produce import produce
+from penstock.dev.produce import produce
+from penstock.spark.checkpoint.offset_log import last_epoch, read_epoch
 from penstock.testing.trial import Trial
 
 SLOW = """
@@ -21,7 +21,7 @@ def take(changes, epoch):
 """
 
 
-def test_a_backlog_is_taken_in_bounded_batches_while_its_size_is_told(trial: Trial, kafka: str) -> None:
+def test_a_backlog_is_taken_in_bounded_batches_while_its_size_is_reported(trial: Trial, kafka: str) -> None:
     """Ten times what a batch may take waits at the broker: no batch takes more, the lag goes down to nothing, every row counts once."""
     topic = f"fast-{uuid4().hex[:8]}"
     stream = f"CREATE STREAM fast (n INT) WITH (connector = 'kafka', servers = '{kafka}', topic = '{topic}');"
@@ -42,7 +42,7 @@ def test_a_backlog_is_taken_in_bounded_batches_while_its_size_is_told(trial: Tri
     assert trial.rows("total") == [{"n": 1050, "s": sum(range(1000)) + sum(range(50))}]
 
 
-def test_a_trigger_that_cannot_be_kept_is_told_with_one_that_could(trial: Trial, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_trigger_that_cannot_be_kept_is_reported_with_one_that_could(trial: Trial, caplog: pytest.LogCaptureFixture) -> None:
     trial.write(
         "app.sql",
         """
@@ -58,7 +58,7 @@ def test_a_trigger_that_cannot_be_kept_is_told_with_one_that_could(trial: Trial,
     assert behind is not None
     assert behind.asked_s == 0.1
     assert behind.could_s > behind.taken_s >= 0.5
-    told = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING and "cannot be kept" in record.getMessage()]
-    assert len(told) == 1, "once in a while, not with every batch"
-    assert "a trigger of 100 milliseconds cannot be kept, '" in told[0]
+    warnings = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING and "cannot be kept" in record.getMessage()]
+    assert len(warnings) == 1, "once in a while, not with every batch"
+    assert "a trigger of 100 milliseconds cannot be kept, '" in warnings[0]
     assert any("cannot be kept" in detail for detail in running.details("copy", "running"))

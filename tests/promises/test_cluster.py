@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from penstock.spark.produce import produce
+from penstock.dev.produce import produce
 from penstock.testing import golden
 from penstock.testing.cluster import StandaloneCluster
 
@@ -24,7 +24,7 @@ CHOSEN = {
     "window_tumbling_close": "incremental",
     "join_streams_inner": "incremental",
     "rank_over_aggregate": "kept",
-    "over_running_total": "recompute",
+    "over_running_total": "gathered",
 }
 SETTINGS = {"driver_memory": "1g", "executor_memory": "700m", "shuffle_partitions": "2", "fast_start": "true"}
 # A program of its own, since a process has one Spark session. The golden app drains twice: when half of the files have come, and when all have.
@@ -32,8 +32,9 @@ PROGRAM = """
 import json, sys, threading
 from pathlib import Path
 from pyspark.sql import functions as F
+from penstock.observe.request import RunRequest
 from penstock.settings import load
-from penstock.spark.session import open_session, stop_session
+from penstock.spark.session.session import open_session, stop_session
 from penstock.testing import golden
 from penstock.wiring import open_app
 
@@ -44,7 +45,7 @@ rounds = golden.rounds(chosen)
 result = {}
 
 def drain(engine):
-    engine.run(True, threading.Event(), lambda progress: None)
+    engine.run(RunRequest(drain=True))
 
 def keep(engine):
     for view in engine.declared.views:

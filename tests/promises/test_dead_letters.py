@@ -8,6 +8,7 @@ import hashlib
 import json
 import logging
 import random
+import re
 import time
 import uuid
 from datetime import UTC, datetime, timedelta
@@ -23,7 +24,7 @@ from confluent_kafka.cimpl import NewTopic
 from penstock.catalog import Catalog
 from penstock.errors import OptionFault, SourceError
 from penstock.testing.trial import Trial
-from penstock.testing.verify.run import verify
+from penstock.verify.run import verify
 
 BROKEN: list[tuple[bytes | None, str]] = [
     (b'{"id": 1, "amount": 2', "not valid JSON"),
@@ -198,7 +199,7 @@ def test_a_record_from_which_a_column_cannot_be_computed_is_a_letter_and_stops_n
 
 
 @pytest.mark.parametrize(
-    ("options", "columns", "content", "said"),
+    ("options", "columns", "content", "expected"),
     [
         (
             "format = 'json'",
@@ -210,8 +211,8 @@ def test_a_record_from_which_a_column_cannot_be_computed_is_a_letter_and_stops_n
         ("format = 'text'", "limit INT", b"1\nnone\n", ["declared types"]),
     ],
 )
-def test_records_that_a_table_leaves_out_are_said_and_the_same_for_every_view(
-    trial: Trial, caplog: pytest.LogCaptureFixture, options: str, columns: str, content: bytes, said: list[str]
+def test_records_that_a_table_leaves_out_are_reported_and_the_same_for_every_view(
+    trial: Trial, caplog: pytest.LogCaptureFixture, options: str, columns: str, content: bytes, expected: list[str]
 ) -> None:
     """Also for a view that does not ask for the column that is wrong."""
     trial.write(
@@ -227,12 +228,12 @@ def test_records_that_a_table_leaves_out_are_said_and_the_same_for_every_view(
     assert trial.rows("n") == [{"n": 1}]
     assert len(trial.rows("first")) == 1
     warnings = [record.getMessage() for record in caplog.records if "left out" in record.getMessage()]
-    assert len(warnings) == len(said)
+    assert len(warnings) == len(expected)
     assert all("t.data: 1 of its records are left out" in warning for warning in warnings)
-    assert all(any(words in warning for warning in warnings) for words in said)
+    assert all(any(words in warning for warning in warnings) for words in expected)
 
 
-def test_a_table_that_cannot_be_read_is_told_once_and_without_a_trace(trial: Trial, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_table_that_cannot_be_read_is_reported_once_and_without_a_trace(trial: Trial, caplog: pytest.LogCaptureFixture) -> None:
     """An exception in a thread would fail the test by itself."""
     trial.write(
         "app.sql",
@@ -288,7 +289,7 @@ def test_an_archive_that_was_cut_off_gives_what_it_has_and_is_named(trial: Trial
 def test_a_file_that_cannot_be_read_to_its_end_is_named_whatever_is_wrong_with_it_and_nothing_else_is_lost(
     trial: Trial, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A checksum that is not the file's, a page that is damaged below a sound footer; also where history is read again, and in a table."""
+    """A file that is not what its name says, a page that is damaged below a sound footer; also where history is read again, and in a table."""
     trial.write(
         "app.sql",
         """
@@ -303,10 +304,10 @@ def test_a_file_that_cannot_be_read_to_its_end_is_named_whatever_is_wrong_with_i
     (trial.folder / "cards").mkdir()
     for number in (1, 2):
         (trial.folder / "cards" / f"{number}.json").write_text(f'{{"id": {number * 10}}}\n')
-    spoil_checksum(trial.folder / "cards" / "2.json")
+    corrupt(trial.folder / "cards" / "2.json")
     for number in (1, 2, 3):
         trial.feed("orders", {"id": number})
-    spoil_checksum(trial.folder / "orders" / "0001.json")
+    corrupt(trial.folder / "orders" / "0001.json")
     (trial.folder / "sales").mkdir()
     for number in (1, 2):
         found = trial.folder / "sales" / f"{number}.parquet"
@@ -317,7 +318,7 @@ def test_a_file_that_cannot_be_read_to_its_end_is_named_whatever_is_wrong_with_i
     trial.drain()
     trial.feed("orders", {"id": 4})
     trial.feed("orders", {"id": 5})
-    spoil_checksum(trial.folder / "orders" / "0004.json")
+    corrupt(trial.folder / "orders" / "0004.json")
     trial.drain()
     assert sorted(row["id"] for row in trial.rows("copy")) == [1, 3, 4]
     assert sorted((row["id"], row["n"]) for row in trial.rows("again")) == [(1, 1), (3, 1), (4, 1)]
@@ -326,9 +327,11 @@ def test_a_file_that_cannot_be_read_to_its_end_is_named_whatever_is_wrong_with_i
         stream: {Path(letter["position"]["file"]).name: letter["reason"] for letter in trial.rows(f"{stream}__dead")}
         for stream in ("orders", "sales")
     }
-    assert {stream: sorted(named) for stream, named in letters.items()} == {"orders": ["0001.json", "0004.json"], "sales": ["2.parquet"]}
-    assert all(reason.startswith("cannot be read to its end: ") for named in letters.values() for reason in named.values())
-    assert any("table `cards`" in record.getMessage() and "2.json: cannot be read to its end" in record.getMessage() for record in caplog.records)
+    assert {stream: sorted(named) for stream, named in letters.items()} == {"orders": ["0001.json.gz", "0004.json.gz"], "sales": ["2.parquet"]}
+    assert all(re.match("cannot be (read|unpacked) to its end: ", reason) for named in letters.values() for reason in named.values())
+    assert any(
+        "table `cards`" in record.getMessage() and "2.json.gz: cannot be unpacked to its end" in record.getMessage() for record in caplog.records
+    )
     with trial.engine() as engine:
         assert all(verdict.equal for verdict in verify(engine, session=trial.session))
     caplog.clear()
@@ -336,9 +339,9 @@ def test_a_file_that_cannot_be_read_to_its_end_is_named_whatever_is_wrong_with_i
     assert sum("rows are left out" in record.getMessage() for record in caplog.records) >= 2
 
 
-def spoil_checksum(path: Path) -> None:
-    """As if the file had been changed since Hadoop wrote it."""
-    path.with_name(f".{path.name}.crc").write_bytes(b"crc\0" + (512).to_bytes(4, "big") + b"\0\0\0\0")
+def corrupt(path: Path) -> None:
+    """As if the file were packed, which it is not."""
+    path.rename(path.with_name(f"{path.name}.gz"))
 
 
 def test_the_same_bad_line_of_one_log_after_the_other_is_a_dead_letter_each_time(trial: Trial) -> None:
@@ -362,14 +365,14 @@ def test_the_same_bad_line_of_one_log_after_the_other_is_a_dead_letter_each_time
     letters = trial.rows("s__dead")
     assert [(letter["position"]["line"], letter["raw"]) for letter in letters] == [(1, "bad")] * 3
     assert {letter["position"]["file"] for letter in letters} == {str(log)}
-    assert [letter["position"].get("turn", 0) for letter in letters] == [0, 0, 1]
+    assert [letter["position"].get("rewrites", 0) for letter in letters] == [0, 0, 1]
     assert len({letter["position"]["inode"] for letter in letters}) == 2
     assert trial.rows("n") == [{"n": 2}]
 
 
 @pytest.mark.parametrize("shape", ["json", "csv", "tail"])
 def test_a_time_beyond_the_years_1_to_9999_is_a_dead_letter_that_names_its_column(trial: Trial, shape: str) -> None:
-    """Milliseconds where seconds are meant are the year 55840, which no file of parquet from Python and hardly a database can take."""
+    """Milliseconds where seconds are expected are the year 55840, which no file of parquet from Python and hardly a database can take."""
     nested = shape != "csv"
     trial.write(
         "app.sql",
@@ -419,27 +422,23 @@ def test_csv_files_of_two_orders_are_never_mixed_up(trial: Trial) -> None:
     trial.drain()
     assert trial.rows("copy") == [{"id": 1, "amount": 100}]
     (folder / "2.csv").write_text("id,amount\n2,200\n")
-    with pytest.raises(OptionFault, match=r"2\.csv has the columns in another order: id, amount"):
+    with pytest.raises(OptionFault, match=r"2\.csv has other columns, or in another order: id, amount"):
         trial.drain()
     assert trial.rows("copy") == [{"id": 1, "amount": 100}]
-    both = [{"id": 1, "amount": 100}, {"id": 2, "amount": 200}]
-    assert sorted(trial.batch("copy"), key=str) == sorted(trial.rows("orders"), key=str) == both
-    assert [sorted(trial.rows(table), key=str) for table in ("declared", "found")] == [
-        both,
-        [{"amount": row["amount"], "id": row["id"]} for row in both],
-    ]
+    with pytest.raises(OptionFault, match=r"2\.csv has other columns"):
+        trial.batch("copy")
+    for name in ("orders", "declared", "found"):
+        with pytest.raises(OptionFault, match=r"2\.csv has other columns"):
+            trial.rows(name)
     assert trial.rows("orders__dead") == []
     (folder / "2.csv").write_text("amount,id\n200,2\n")
     trial.drain()
     assert trial.rows("copy") == [{"id": 1, "amount": 100}, {"id": 2, "amount": 200}]
     for number, header in enumerate(("amount,note,id", "id,total"), start=3):  # one column more in between; one that is called otherwise
         (folder / f"{number}.csv").write_text(f"{header}\n300,x,3\n")
-        with pytest.raises(OptionFault, match=rf"{number}\.csv has the columns in another order: {header.replace(',', ', ')}"):
+        with pytest.raises(OptionFault, match=rf"{number}\.csv has other columns, or in another order: {header.replace(',', ', ')}"):
             trial.drain()
         assert len(trial.rows("copy")) == 2
-        if number == 4:
-            with pytest.raises(OptionFault, match=r"4\.csv has the columns in another order"):
-                trial.batch("copy")
         (folder / f"{number}.csv").unlink()
 
 
@@ -500,7 +499,7 @@ def test_dead_letters_are_not_counted_again_by_a_view_that_is_rebuilt(trial: Tri
 
 
 def test_a_row_that_was_dated_ahead_stays_dead_when_its_time_has_come(trial: Trial) -> None:
-    """Also in a view that is computed anew each time, and for `verify` when Spark's own log no longer reaches back."""
+    """Also in a view that is recomputed each time, and for `verify` when Spark's own log no longer reaches back."""
     trial.write(
         "app.sql",
         """

@@ -9,12 +9,13 @@ import pytest
 from pyspark.errors import AnalysisException
 
 from penstock.errors import ForbiddenFault, PenstockError
-from penstock.plan.check_names import miscount
-from penstock.plan.functions import REGISTERED, miscounted
-from penstock.plan.nodes import Aggregate, Item, Node, Project, walk
-from penstock.plan.scalar import AGGREGATES, calls
-from penstock.plan.select import parse_select
-from penstock.plan.text import sql
+from penstock.plan.check.names import miscount
+from penstock.plan.expression.functions import REGISTERED, miscounted
+from penstock.plan.expression.parsed import parsed
+from penstock.plan.expression.words import AGGREGATES
+from penstock.plan.model.nodes import Aggregate, Item, Node, Project, walk
+from penstock.plan.model.text import sql
+from penstock.plan.sql.select import parse_select
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -82,8 +83,8 @@ def test_what_is_printed_again_is_sql_for_spark(documented: dict[str, list[str]]
 
 
 def test_no_example_has_too_many_arguments_or_too_few(documented: dict[str, list[str]]) -> None:
-    wrong = {miscount(call): text for name in documented for text in documented[name] for call in calls(text)}
-    assert {said: text for said, text in wrong.items() if said is not None} == {}
+    wrong = {miscount(call): text for name in documented for text in documented[name] for call in parsed(text).calls}
+    assert {error: text for error, text in wrong.items() if error is not None} == {}
 
 
 def test_spark_itself_refuses_one_argument_more_or_less(spark: SparkSession) -> None:

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from penstock.testing.postgres import TemporaryPostgres
 from penstock.testing.trial import Row, Trial
-from penstock.testing.verify.run import verify
+from penstock.verify.run import verify
 
 STREAM = """
 CREATE STREAM orders (id INT, item STRING, amount DECIMAL(10,2), ms BIGINT, at AS timestamp_millis(ms),

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import threading
 from uuid import uuid4
 
 import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from penstock.dev.produce import produce
 from penstock.errors import GapError, NameFault
-from penstock.spark.produce import produce
+from penstock.observe.request import RunRequest
 from penstock.testing.trial import Trial, Watched, eventually
 
 
@@ -27,7 +27,7 @@ def app(trial: Trial, servers: str, topic: str) -> None:
 
 
 def of_evens(trial: Trial, servers: str, topic: str) -> None:
-    """The same app with another meaning, so that its view begins anew."""
+    """The same app with another meaning, so that its view starts over."""
     app(trial, servers, topic)
     text = (trial.folder / "app.sql").read_text(encoding="utf-8").replace("SELECT n FROM clicks", "SELECT n FROM clicks WHERE n % 2 = 0")
     trial.write("app.sql", text)
@@ -45,7 +45,7 @@ def deleted(servers: str, topic: str, end: int) -> None:
 
 def drained(trial: Trial, *accepted: str) -> None:
     with trial.engine() as engine:
-        engine.run(True, threading.Event(), Watched(), accept_gaps=accepted)
+        engine.run(RunRequest(drain=True, report=Watched(), accept_gaps=accepted))
 
 
 def held(trial: Trial) -> list[int]:
@@ -53,7 +53,7 @@ def held(trial: Trial) -> list[int]:
 
 
 def noted(trial: Trial) -> list[dict[str, object]]:
-    from penstock.sink.sqlite import SqliteStore
+    from penstock.store.sqlite import SqliteStore
 
     store = SqliteStore(trial.state / "results.db")
     try:
@@ -81,7 +81,7 @@ def test_deleted_records_are_named_and_passed_only_at_the_users_word(trial: Tria
     drained(trial, "copied", "MOST")
     assert held(trial) == [*range(10), *range(15, 20)]
     assert trial.rows("most") == [{"n": 19}]
-    assert noted(trial) == [{"stream": "clicks", "topic": topic, "partition": 0, "start": 10, "end": 15, "anew": False}]
+    assert noted(trial) == [{"stream": "clicks", "topic": topic, "partition": 0, "start": 10, "end": 15, "recreated": False}]
     sent(kafka, topic, range(20, 24))
     deleted(kafka, topic, 22)
     error, _ = trial.fail(GapError)
@@ -90,7 +90,7 @@ def test_deleted_records_are_named_and_passed_only_at_the_users_word(trial: Tria
         drained(trial, "nobody")
 
 
-def test_a_topic_that_was_made_anew_is_not_taken_for_the_old_one(trial: Trial, kafka: str) -> None:
+def test_a_topic_that_was_recreated_is_not_taken_for_the_old_one(trial: Trial, kafka: str) -> None:
     """Even when the new one holds more records than the view had read."""
     topic, admin = f"clicks-{uuid4().hex[:8]}", AdminClient({"bootstrap.servers": kafka, "log_level": 0})
     app(trial, kafka, topic)
@@ -102,13 +102,13 @@ def test_a_topic_that_was_made_anew_is_not_taken_for_the_old_one(trial: Trial, k
         drained(trial)
     sent(kafka, topic, range(100, 107))
     error, _ = trial.fail(GapError)
-    assert "was made anew since view `copied` read it: partition 0 was read up to 5 and now begins at 0" in error.message
+    assert "was recreated since view `copied` read it: partition 0 was read up to 5 and now begins at 0" in error.message
     drained(trial, "copied", "most")
     assert held(trial) == [*range(5), *range(100, 107)]
-    assert [gap["anew"] for gap in noted(trial)] == [True]
+    assert [gap["recreated"] for gap in noted(trial)] == [True]
 
 
-def test_a_misspelt_topic_is_told_with_the_one_that_is_there(trial: Trial, kafka: str) -> None:
+def test_a_misspelt_topic_is_reported_with_the_one_that_is_there(trial: Trial, kafka: str) -> None:
     topic = f"clicks-{uuid4().hex[:8]}"
     sent(kafka, topic, range(1))
     app(trial, kafka, topic + "x")
@@ -120,7 +120,7 @@ def test_a_misspelt_topic_is_told_with_the_one_that_is_there(trial: Trial, kafka
         trial.batch("copied")
 
 
-def test_a_view_that_begins_anew_says_what_it_cannot_read_again(trial: Trial, kafka: str) -> None:
+def test_a_view_that_starts_over_says_what_it_cannot_read_again(trial: Trial, kafka: str) -> None:
     """Undone, the change costs nothing; at the user's word the view begins with what is left."""
     topic = f"clicks-{uuid4().hex[:8]}"
     app(trial, kafka, topic)
@@ -130,7 +130,7 @@ def test_a_view_that_begins_anew_says_what_it_cannot_read_again(trial: Trial, ka
     of_evens(trial, kafka, topic)
     for _ in range(2):
         error, _ = trial.fail(GapError)
-        assert "view `copied` has changed and begins anew" in error.message
+        assert "view `copied` has changed and starts over" in error.message
         assert "partition 0 [0, 4): 4 records" in error.message
     assert held(trial) == list(range(10))
     app(trial, kafka, topic)
@@ -140,11 +140,11 @@ def test_a_view_that_begins_anew_says_what_it_cannot_read_again(trial: Trial, ka
     of_evens(trial, kafka, topic)
     drained(trial, "copied", "most")
     assert held(trial) == [4, 6, 8, 10]
-    assert noted(trial) == [{"stream": "clicks", "topic": topic, "partition": 0, "start": 0, "end": 4, "anew": False}]
+    assert noted(trial) == [{"stream": "clicks", "topic": topic, "partition": 0, "start": 0, "end": 4, "recreated": False}]
     sent(kafka, topic, range(12, 14))
     drained(trial)
     assert held(trial) == [4, 6, 8, 10, 12]
-    assert len(list((trial.state / "checkpoints" / "copied").iterdir())) == 1, "nothing is left of the lives before"
+    assert len(list((trial.state / "checkpoints" / "copied").iterdir())) == 1, "nothing is left of the generations before"
 
 
 def test_a_view_goes_on_where_it_was_when_its_broker_has_another_address(trial: Trial, kafka: str) -> None:

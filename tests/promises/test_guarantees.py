@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Message
 
-from penstock.sink.kafka_progress import bounds, read_to
+from penstock.sink.kafka.progress import bounds, read_to
 from penstock.testing.postgres import TemporaryPostgres
 
 ROWS, EPOCHS = 5, 3

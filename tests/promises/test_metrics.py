@@ -54,12 +54,12 @@ def test_a_run_tells_its_figures_and_its_health_and_stops_listening_when_it_ends
         eventually(lambda: values(get(f"{url}/metrics")[1], "watermark_delay_seconds"))
         status, body = get(f"{url}/health")
         assert status == 200, body
-        told = get(f"{url}/metrics")[1]
-        assert values(told, "stream_rows_total")['job="counted",stream="ticks"'] > 0
-        assert values(told, "dead_letters_total")['job="noted",stream="notes"'] == 1
-        assert values(told, "recovery_seconds")['job="counted"'] > 0
-        assert values(told, "state_bytes")['job="counted"'] > 0
-        phases = {labels.rpartition("=")[2].strip('"') for labels in values(told, "batch_phase_seconds_total")}
+        exposed = get(f"{url}/metrics")[1]
+        assert values(exposed, "stream_rows_total")['job="counted",stream="ticks"'] > 0
+        assert values(exposed, "dead_letters_total")['job="noted",stream="notes"'] == 1
+        assert values(exposed, "recovery_seconds")['job="counted"'] > 0
+        assert values(exposed, "state_bytes")['job="counted"'] > 0
+        phases = {labels.rpartition("=")[2].strip('"') for labels in values(exposed, "batch_phase_seconds_total")}
         assert {"addBatch", "walCommit", "queryPlanning", "latestOffset", "getBatch", "commitOffsets"} <= phases
         (tmp_path / "notes" / "1.json").write_text('{"n": 0}\n', encoding="utf-8")
         eventually(lambda: get(f"{url}/health")[0] == 503)

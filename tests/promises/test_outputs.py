@@ -205,7 +205,7 @@ def test_a_postgres_table_holds_what_the_view_holds(
 
 
 @pytest.mark.parametrize("store", ["", " WITH (store = false)"], ids=["stored", "unstored"])
-def test_windows_that_close_together_are_told_apart_by_their_key_in_tables_and_topics(
+def test_windows_that_close_together_are_distinguished_by_their_key_in_tables_and_topics(
     trial: Trial, kafka: str, postgres: dict[str, str | int], postgres_server: TemporaryPostgres, database: str, store: str
 ) -> None:
     place, topic = postgres_options(postgres, database), uuid.uuid4().hex
@@ -358,7 +358,7 @@ def test_a_view_over_a_view_changes_with_it_in_the_same_epoch(trial: Trial) -> N
     assert changes == [[("+", "TEA")], [("-", "TEA"), ("+", "SALT")]]
 
 
-def test_a_view_that_is_computed_anew_each_time_delivers_only_what_changed(trial: Trial) -> None:
+def test_a_view_that_is_recomputed_each_time_delivers_only_what_changed(trial: Trial) -> None:
     """Rows that are overtaken are taken back in files and functions, and the view keeps its order."""
     app(
         trial,

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from penstock.catalog import Catalog
+from penstock.dev.broker import free_port
 from penstock.errors import EngineError, SinkError, SourceError, StateError, TypeFault
-from penstock.spark.broker import free_port
-from penstock.spark.checkpoint import last_epoch, read_epoch
+from penstock.spark.checkpoint.offset_log import last_epoch, read_epoch
 from penstock.testing.trial import Trial
-from penstock.testing.verify.run import verify
+from penstock.verify.run import verify
 
 SALES = "CREATE STREAM sales (item STRING, amount INT) WITH (connector = 'files', path = 'sales', format = 'json');"
 TOTALS = "CREATE MATERIALIZED VIEW totals AS SELECT item, sum(amount) AS total FROM sales GROUP BY item;"
 COPY = "CREATE MATERIALIZED VIEW copy AS SELECT item, amount FROM sales;"
-# Each attempt loads the file anew, so what a callback remembers stands in a file of its own.
+# Each attempt loads the file again, so what a callback remembers stands in a file of its own.
 BELL = """
 import json, time
 from pathlib import Path
@@ -44,7 +44,7 @@ def broken(changes, epoch):
     raise ConnectionError("the bell is gone")
 
 def slow(changes, epoch):
-    note("begun", epoch)
+    note("started", epoch)
     time.sleep(1.5)
     note("rung", [change["row"] for change in changes])
 """
@@ -79,7 +79,7 @@ def checkpoint(trial: Trial, job: str) -> Path:
     return found[1]
 
 
-def life(trial: Trial, job: str) -> str:
+def generation(trial: Trial, job: str) -> str:
     found = Catalog(trial.state).current(job)
     assert found is not None
     return found[0]
@@ -120,9 +120,9 @@ def test_a_source_that_cannot_be_reached_fails_its_own_view_only(trial: Trial) -
     stream = f"CREATE STREAM far (v STRING) WITH (connector = 'kafka', servers = '{nobody}', topic = 't');"
     app(trial, stream, "CREATE MATERIALIZED VIEW faraway AS SELECT v FROM far;", TOTALS)
     sold(trial, ("tea", 2))
-    error, seen = trial.having(restarts_max="1", restart_backoff_s="1.5").fail(SourceError)
+    error, seen = trial.having(drain_gives_up_after="3 seconds", restart_backoff_s="0.5").fail(SourceError)
     assert nobody in str(error)
-    assert nobody in seen.details("faraway", "restarting")[0]
+    assert nobody in seen.details("faraway", "outage")[0]
     assert (seen.last["faraway"].status, seen.last["totals"].status) == ("failed", "done")
     assert totals(trial) == {"tea": 2}
 
@@ -148,10 +148,10 @@ def test_a_stop_finishes_the_current_batch_and_a_later_run_loses_and_doubles_not
         sold(trial, (f"item {number}", number))
     small = trial.having(batch_files_max="1")
     with small.live() as running:
-        running.until(lambda: noted(trial, "begun"))
+        running.until(lambda: noted(trial, "started"))
         assert running.stop() < 10
-    assert 1 <= len(noted(trial, "begun")) < 5
-    assert len(noted(trial, "rung")) == len(noted(trial, "begun"))
+    assert 1 <= len(noted(trial, "started")) < 5
+    assert len(noted(trial, "rung")) == len(noted(trial, "started"))
     assert {progress.status for progress in running.last.values()} == {"stopped"}
     small.drain()
     assert noted(trial, "rung") == [[{"item": f"item {number}", "amount": number}] for number in range(5)]
@@ -187,7 +187,7 @@ def test_an_interval_lets_one_batch_begin_in_each(trial: Trial, how: str) -> Non
 
 
 def test_a_state_folder_is_used_by_one_run_at_a_time(trial: Trial) -> None:
-    """The second run is refused and told who holds the folder; afterwards the folder is free again."""
+    """The second run is refused with a message that names who holds the folder; afterwards the folder is free again."""
     app(trial, COPY)
     sold(trial, ("tea", 2))
     with trial.live() as running:
@@ -203,18 +203,18 @@ def test_a_changed_view_is_rebuilt_from_history_while_an_unchanged_one_continues
     app(trial, COPY, TOTALS)
     sold(trial, ("tea", 2), ("milk", 1))
     trial.drain()
-    lives = life(trial, "copy"), life(trial, "totals")
+    generations = generation(trial, "copy"), generation(trial, "totals")
     app(trial, COPY, TOTALS.replace("sum(amount)", "10 * sum(amount)"))
     sold(trial, ("tea", 3))
     seen = trial.drain()
     assert totals(trial) == {"tea": 50, "milk": 10}
     assert (seen.last["copy"].rows, seen.last["totals"].rows) == (1, 3)
-    assert (life(trial, "copy") == lives[0], life(trial, "totals") == lives[1]) == (True, False)
+    assert (generation(trial, "copy") == generations[0], generation(trial, "totals") == generations[1]) == (True, False)
     assert len(trial.rows("copy")) == 3
 
 
 def test_a_removed_checkpoint_rebuilds_the_view_and_skips_nothing(trial: Trial) -> None:
-    """Epoch numbers begin again, but no epoch of the new life is taken for one of the old."""
+    """Epoch numbers begin again, but no epoch of the new generation is taken for one of the old."""
     app(trial, COPY, TOTALS)
     sold(trial, ("tea", 2))
     trial.drain()
@@ -300,10 +300,10 @@ def test_a_stream_on_both_sides_of_a_union_goes_on_in_the_next_run(trial: Trial)
 
 
 def test_a_drain_from_a_server_that_does_not_answer_is_an_error_and_the_other_views_are_done(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.spark.runner._CATCH_UP_S", 0.3)
+    monkeypatch.setattr("penstock.spark.run.runner._CATCH_UP_S", 0.3)
     port = free_port()
     lines = f"CREATE STREAM lines (line STRING) WITH (connector = 'socket', port = '{port}', format = 'text');"
-    trial.write("app.sql", lines + SALES + COPY + "CREATE MATERIALIZED VIEW said AS SELECT line FROM lines;")
+    trial.write("app.sql", lines + SALES + COPY + "CREATE MATERIALIZED VIEW heard AS SELECT line FROM lines;")
     trial.feed("sales", {"item": "tea", "amount": 1})
     error, _ = trial.fail(SourceError)
     assert error.exit_code == 3

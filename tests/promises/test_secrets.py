@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from penstock import Kafka, cli
+from penstock.dev import broker as brokers
+from penstock.dev.broker import Broker, free_port
+from penstock.dev.produce import produce
 from penstock.plan.load import load
 from penstock.source import SourceSpec
-from penstock.spark import broker as brokers
-from penstock.spark.broker import Broker, free_port
-from penstock.spark.produce import produce
 from penstock.testing.postgres import TemporaryPostgres
 
 QUICK = {"PENSTOCK_MASTER": "local[2]", "PENSTOCK_DRIVER_MEMORY": "1g", "PENSTOCK_SHUFFLE_PARTITIONS": "2", "PENSTOCK_FAST_START": "true"}
@@ -100,7 +100,7 @@ def test_no_secret_is_printed_or_left_behind_by_good_or_failing_connections(
     with postgres_server.connect(database) as connection:
         assert connection.execute("SELECT total FROM totals").fetchall() == [(6,)]
     printed.append(penstock(tmp_path, wrong, "run", "--drain", "--set", "restarts_max=0"))
-    assert re.search(r"Kafka at .* does not answer: .*[Aa]uthentication", printed[-1]), printed[-1]
+    assert re.search(r"Kafka at .* refuses the login: .*[Aa]uthentication", printed[-1]), printed[-1]
     assert "password authentication failed" in printed[-1], printed[-1]
     app(tmp_path, servers, postgres_server, database, free_port())
     printed.append(penstock(tmp_path, good, "sql", "-c", "SELECT * FROM items"))

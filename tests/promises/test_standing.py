@@ -1,4 +1,4 @@
-"""What is told of views that failed or never ran, and of SQL that is asked once."""
+"""What is reported of views that failed or never ran, and of SQL that is asked once."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import json
 import logging
 from contextlib import closing
 from dataclasses import replace
-from threading import Event
 
 import pytest
 
 from penstock.cli.status import line
 from penstock.errors import NameFault, PlanFault, StateError
-from penstock.sink.sqlite import SqliteStore
+from penstock.observe.request import RunRequest
+from penstock.store.sqlite import SqliteStore
 from penstock.testing.trial import Trial
 from penstock.wiring import open_app
 
@@ -53,7 +53,7 @@ def test_every_failed_view_is_named_and_whoever_reads_one_is_warned(trial: Trial
         assert raised.value.excerpt == "    1 | SELECT itm\n               ^^^"
 
 
-def test_a_run_that_was_killed_is_not_said_to_be_running(trial: Trial) -> None:
+def test_a_run_that_was_killed_is_not_reported_as_running(trial: Trial) -> None:
     trial.write("app.sql", "\n".join((SALES, COPY)))
     trial.feed("sales", {"item": "tea", "amount": 1})
     with trial.live() as running:
@@ -80,7 +80,7 @@ def test_two_apps_side_by_side_do_not_share_a_state_folder_unless_one_takes_the_
     def drained(path: str) -> list[str]:
         engine = open_app(trial.folder / path, state=state, session=trial.session)
         try:
-            engine.run(True, Event(), lambda _: None)
+            engine.run(RunRequest(drain=True))
             return list(engine.peek("copy").lines)
         finally:
             engine.close()
@@ -94,10 +94,10 @@ def test_two_apps_side_by_side_do_not_share_a_state_folder_unless_one_takes_the_
     (trial.folder / "one.sql").rename(trial.folder / "first.sql")
     assert drained("first.sql") == ['{"item":"tea","amount":7}']
     (trial.folder.parent / "kept.sql").rename(trial.folder / "first.sql")
-    assert drained("first.sql") == ['{"item":"tea","amount":1}'], "written anew, it is a change of the app"
+    assert drained("first.sql") == ['{"item":"tea","amount":1}'], "rewritten, it is a change of the app"
 
 
-def test_a_folder_that_is_not_there_is_told_when_a_run_begins(trial: Trial, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_folder_that_is_not_there_is_reported_when_a_run_begins(trial: Trial, caplog: pytest.LogCaptureFixture) -> None:
     trial.write("app.sql", "\n".join((SALES, COPY)))
     trial.drain()
     assert f"stream `sales`: there is no folder or file {trial.folder / 'sales'} yet" in warned(caplog)
@@ -106,7 +106,7 @@ def test_a_folder_that_is_not_there_is_told_when_a_run_begins(trial: Trial, capl
     assert warned(caplog) == []
 
 
-def test_whoever_reads_a_view_that_has_changed_since_it_ran_is_told(trial: Trial, caplog: pytest.LogCaptureFixture) -> None:
+def test_whoever_reads_a_view_that_has_changed_since_it_ran_is_warned(trial: Trial, caplog: pytest.LogCaptureFixture) -> None:
     trial.write("app.sql", "\n".join((SALES, COPY)))
     trial.feed("sales", {"item": "tea", "amount": 1})
     trial.drain()

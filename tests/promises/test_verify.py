@@ -29,8 +29,8 @@ from penstock.catalog import Catalog
 from penstock.errors import NameFault, PlanFault, StateError
 from penstock.testing.postgres import TemporaryPostgres
 from penstock.testing.trial import Row, Trial
-from penstock.testing.verify.report import Verdict, summary
-from penstock.testing.verify.run import verify
+from penstock.verify.report import Verdict, summary
+from penstock.verify.run import verify
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -171,7 +171,7 @@ def test_views_from_topic_to_topic_are_equal_also_while_they_run_and_in_a_second
     small.having(batch_rows_max="100").drain()
     found = verdicts(trial)
     assert all_equal(found)
-    assert found["totals", "totals_out"].found.rows == 1  # milk, which the topic had in its first life, was taken back
+    assert found["totals", "totals_out"].found.rows == 1  # milk, which the topic had in its first generation, was taken back
 
 
 def trial_rows(trial: Trial, view: str) -> list[str]:
@@ -218,15 +218,15 @@ def test_a_running_app_is_equal_at_every_moment(trial: Trial) -> None:
     assert verdicts(trial, "minutes")["minutes", None].late > 0
 
 
-Held = list[tuple[Row, Any]]  # a row, and what its place needs to write it again
+RowOwner = list[tuple[Row, Any]]  # a row, and what its place needs to write it again
 
 
 class Place(Protocol):
     """Where rows of a view are kept, as somebody sees it who can write there."""
 
-    def held(self) -> Held: ...
+    def held(self) -> RowOwner: ...
 
-    def put(self, held: Held) -> None: ...
+    def put(self, held: RowOwner) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -234,12 +234,12 @@ class InStore:
     path: Path
     view: str
 
-    def held(self) -> Held:
+    def held(self) -> RowOwner:
         with sqlite3.connect(self.path) as store:
             found = store.execute("SELECT row, key FROM penstock_rows WHERE view = ? ORDER BY id", (self.view,)).fetchall()
         return [(json.loads(row), key) for row, key in found]
 
-    def put(self, held: Held) -> None:
+    def put(self, held: RowOwner) -> None:
         with sqlite3.connect(self.path) as store:
             store.execute("DELETE FROM penstock_rows WHERE view = ?", (self.view,))
             rows = [(self.view, key, json.dumps(row)) for row, key in held]
@@ -251,11 +251,11 @@ class InTable:
     connect: Callable[[], psycopg.Connection[tuple[Any, ...]]]
     table: str
 
-    def held(self) -> Held:
+    def held(self) -> RowOwner:
         with self.connect() as connection:
             return [(row, None) for (row,) in connection.execute(sql.SQL("SELECT to_jsonb(t) FROM {} t").format(sql.Identifier(self.table)))]
 
-    def put(self, held: Held) -> None:
+    def put(self, held: RowOwner) -> None:
         name = sql.Identifier(self.table)
         with self.connect() as connection:
             connection.execute(sql.SQL("DELETE FROM {}").format(name))
@@ -268,11 +268,11 @@ class InTable:
 class InFolder:
     folder: Path
 
-    def held(self) -> Held:
+    def held(self) -> RowOwner:
         files = sorted(self.folder.glob("epoch=*/*.json"))
         return [(json.loads(line), file) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
 
-    def put(self, held: Held) -> None:
+    def put(self, held: RowOwner) -> None:
         for file in self.folder.glob("epoch=*/*.json"):
             file.write_text("".join(json.dumps(row) + "\n" for row, place in held if place == file), encoding="utf-8")
 
@@ -284,7 +284,7 @@ class InTopic:
     servers: str
     topic: str
 
-    def held(self) -> Held:
+    def held(self) -> RowOwner:
         consumer = Consumer(
             {"bootstrap.servers": self.servers, "group.id": uuid.uuid4().hex, "enable.partition.eof": True, "auto.offset.reset": "earliest"}
         )
@@ -298,7 +298,7 @@ class InTopic:
         consumer.close()
         return found
 
-    def put(self, held: Held) -> None:
+    def put(self, held: RowOwner) -> None:
         admin = AdminClient({"bootstrap.servers": self.servers})
         everything = [TopicPartition(self.topic, number, -1) for number in admin.list_topics(self.topic, timeout=30).topics[self.topic].partitions]
         for deleted in admin.delete_records(everything).values():
@@ -316,7 +316,7 @@ class Planted:
     trial: Trial
     places: Callable[[str], dict[str, Place]]
 
-    def verdicts(self, view: str, fault: Callable[[Held], Held]) -> dict[str, Verdict]:
+    def verdicts(self, view: str, fault: Callable[[RowOwner], RowOwner]) -> dict[str, Verdict]:
         """By kind of place, while each of them holds what `fault` makes of it."""
         places = self.places(view)
         before = {kind: place.held() for kind, place in places.items()}
@@ -477,14 +477,14 @@ def test_a_sink_of_a_view_that_was_quiet_for_long_is_compared_all_the_same(trial
     for level in ("ERROR", "INFO", "INFO", "INFO"):
         trial.feed("lines", {"k": "a", "level": level})
     trial.having(batch_files_max="1").drain()
-    found = Catalog(trial.state).life("worst")
+    found = Catalog(trial.state).present_generation("worst")
     assert found is not None
     for epoch in (0, 1):
         (found.checkpoint / "offsets" / str(epoch)).unlink()
     assert not (found.checkpoint / "epochs.log").exists()
-    told = verdicts(trial)
-    assert all_equal(told)
-    assert [(verdict.epoch, verdict.found.rows, verdict.behind) for verdict in told.values()] == [(3, 1, 0)] * 3
+    found_by_sink = verdicts(trial)
+    assert all_equal(found_by_sink)
+    assert [(verdict.epoch, verdict.found.rows, verdict.behind) for verdict in found_by_sink.values()] == [(3, 1, 0)] * 3
 
 
 EMPTY = """
@@ -534,7 +534,7 @@ def test_a_row_lost_in_a_large_sum_of_doubles_is_found_and_the_order_of_addition
     assert counts(verdict) == (0, 0, 1)
 
 
-def test_what_never_ran_or_has_changed_since_is_said_plainly(trial: Trial) -> None:
+def test_what_never_ran_or_has_changed_since_is_reported_plainly(trial: Trial) -> None:
     trial.write("app.sql", SALES.format(FOLDER) + COPY)
     with pytest.raises(StateError, match="nothing has run yet"):
         verdicts(trial)

@@ -1,4 +1,4 @@
-"""Settings: what they take, and what is told of a value that means nothing."""
+"""Settings: what they take, and what is reported of a value that means nothing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from penstock.settings import SETTINGS, load
         ("fast_start", "perhaps", "true or false"),
     ],
 )
-def test_a_value_that_means_nothing_is_told_with_what_would(name: str, value: str, words: str) -> None:
+def test_a_value_that_means_nothing_is_reported_with_what_would(name: str, value: str, words: str) -> None:
     with pytest.raises(OptionFault) as raised:
         load(overrides={name: value})
     assert raised.value.message.startswith(f"--set {name}: `{name}` wants ")
@@ -71,7 +71,7 @@ def test_every_default_fits_itself() -> None:
     assert [setting.name for setting in SETTINGS if not setting.fits(setting.default)] == []
 
 
-def test_a_file_that_is_no_toml_is_told_how_one_looks(tmp_path: Path) -> None:
+def test_a_file_that_is_no_toml_is_reported_with_an_example(tmp_path: Path) -> None:
     (tmp_path / "penstock.toml").write_text("trigger: 10 seconds\n", encoding="utf-8")
     with pytest.raises(OptionFault, match=r"not valid TOML") as fault:
         load(tmp_path / "penstock.toml", {})

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import json
 import sys
-import threading
 import time
 import uuid
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from penstock.bench.frame import Outcome, Report, answer, in_child, in_turn, middle
+from penstock.bench.frame import Outcome, Report, alternately, answer, in_child, middle
+from penstock.observe.request import RunRequest
 
 GUARANTEES = ("exactly-once", "at-least-once", "at-most-once")
 TARGETS = ("kafka", "postgres")
@@ -32,7 +32,7 @@ CREATE SINK out FROM doubled WITH ({sink}, delivery = '{delivery}');
 
 def measure(folder: Path, events: int | None, rounds: int, report: Report) -> Outcome:
     """Rows a second of each system; the ratio is that of exactly-once to Kafka and Spark's own, at-least-once sink."""
-    from penstock.spark.broker import Broker
+    from penstock.dev.broker import Broker
     from penstock.testing.postgres import TemporaryPostgres
 
     epochs = max((events or 5 * ROWS_AN_EPOCH) // ROWS_AN_EPOCH, 3)
@@ -44,7 +44,7 @@ def measure(folder: Path, events: int | None, rounds: int, report: Report) -> Ou
         with TemporaryPostgres() as server:
             parts = json.dumps({"kafka": broker.start(port=0).servers, "postgres": server.parameters(server.new_database())})
             step = lambda side: in_child("penstock.bench.delivery", side, str(folder), parts)  # noqa: E731
-            found = in_turn(("penstock", "spark"), rounds, step, report)
+            found = alternately(("penstock", "spark"), rounds, step, report)
     finally:
         broker.stop()
     runs = [run for side in found.values() for run in side]
@@ -82,7 +82,7 @@ def expected_sum(rows: int) -> int:
 
 def run_penstock(folder: Path, parts: dict[str, Any]) -> dict[str, Any]:
     from penstock.settings import load
-    from penstock.spark.session import open_session
+    from penstock.spark.session.session import open_session
 
     session = open_session(load(), folder / "session", app_name="bench")
     found: dict[str, Any] = {}
@@ -105,7 +105,7 @@ def run_app(folder: Path, parts: dict[str, Any], session: Any, target: str, guar
     home.mkdir()
     (home / "app.sql").write_text(_APP.format(input=folder / given, sink=sink, delivery=guarantee), encoding="utf-8")
     engine = open_app(home / "app.sql", overrides={"batch_files_max": "1"}, session=session)
-    engine.run(True, threading.Event(), lambda progress: None)
+    engine.run(RunRequest(drain=True))
     engine.close()
     current = Catalog(home / ".penstock").current("doubled")
     assert current is not None
@@ -116,7 +116,7 @@ def run_app(folder: Path, parts: dict[str, Any], session: Any, target: str, guar
 def run_spark(folder: Path, parts: dict[str, Any]) -> dict[str, Any]:
     """The same rows by Spark's own sink."""
     from penstock.bench.ysb import plain_session
-    from penstock.spark.jars import connector_jars
+    from penstock.spark.session.jars import connector_jars
 
     spark = plain_session(jars=connector_jars())
     for given in ("warm", "in"):
@@ -139,7 +139,7 @@ def topic_total(servers: str, topic: str) -> tuple[int, int]:
     """How many committed records there are, and the sum of their `v`."""
     from confluent_kafka import Message
 
-    from penstock.sink.kafka_progress import bounds, read_to
+    from penstock.sink.kafka.progress import bounds, read_to
 
     login: dict[str, str | int | float | bool] = {"bootstrap.servers": servers}
     found = [0, 0]
@@ -157,7 +157,7 @@ def topic_total(servers: str, topic: str) -> tuple[int, int]:
 def table_total(server: dict[str, Any], table: str) -> tuple[int, int]:
     from psycopg import sql
 
-    from penstock.sink.postgres_server import PostgresServer
+    from penstock.store.postgres_server import PostgresServer
 
     with PostgresServer.from_options({name: str(value) for name, value in server.items()}).connect() as connection:
         row = connection.execute(sql.SQL("SELECT count(*), sum(v)::bigint FROM {}").format(sql.Identifier(table))).fetchone()

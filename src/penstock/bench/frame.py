@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import platform
@@ -16,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from penstock.bench.names import BENCHES
-from penstock.errors import EngineError, NameFault
+from penstock.errors import EngineError, NameFault, OptionFault
 
 Report = Callable[[str], None]
+_ROUNDS = 3
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class Outcome:
     ratio: Mapping[str, float]
     equal: bool
     detail: dict[str, Any]
+    ratio_text: str = "penstock is {ratio:g} times as good as {name}"
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -50,12 +53,17 @@ def machine() -> dict[str, Any]:
     return {"cores": os.cpu_count(), "memory_gb": round(memory / 2**30, 1), "system": platform.platform(), "python": platform.python_version()}
 
 
-def run(name: str, *, events: int | None, rounds: int, report: Report) -> Outcome:
-    """Run the benchmark `name`."""
+def run(name: str, *, events: int | None, rounds: int | None, report: Report, **options: Any) -> Outcome:
+    """Run the benchmark `name`; `options` are those that only some benchmarks take."""
     if name not in BENCHES:
         raise NameFault(f"there is no benchmark `{name}`", hint=f"there are: {', '.join(BENCHES)}")
+    module = import_module(f"penstock.bench.{name}")
+    taken = inspect.signature(module.measure).parameters
+    for option in options:
+        if option not in taken:
+            raise OptionFault(f"the benchmark `{name}` does not take --{option}", hint="leave it out")
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder:
-        outcome = import_module(f"penstock.bench.{name}").measure(Path(folder), events, rounds, report)
+        outcome = module.measure(Path(folder), events, rounds or getattr(module, "ROUNDS", _ROUNDS), report, **options)
     assert isinstance(outcome, Outcome)
     return outcome
 
@@ -77,7 +85,7 @@ def answer(found: Mapping[str, Any]) -> None:
     sys.stdout.flush()
 
 
-def in_turn(systems: Iterable[str], rounds: int, step: Callable[[str], dict[str, Any]], report: Report) -> dict[str, list[dict[str, Any]]]:
+def alternately(systems: Iterable[str], rounds: int, step: Callable[[str], dict[str, Any]], report: Report) -> dict[str, list[dict[str, Any]]]:
     """Every system once per round, the order turned round each time, so that neither profits from the machine's mood."""
     names = list(systems)
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in names}

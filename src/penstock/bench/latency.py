@@ -2,7 +2,7 @@
 
 A batch lasts from one entry in the checkpoint's commit log to the next, which takes in all that Spark and the sink do. Each
 process runs both cases four times, each time with a new checkpoint. The last run counts: a stream runs for months, and its JVM
-is busy with compiling for the first minutes only. The first run is told beside it, as `cold`. Plain PySpark has Spark's default
+is busy with compiling for the first minutes only. The first run is shown beside it, as `cold`. Plain PySpark has Spark's default
 settings, but no more shuffle partitions than cores.
 """
 
@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import json
 import sys
-import threading
 import time
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from penstock.bench.frame import Outcome, Report, answer, in_child, in_turn, middle, percentile
+from penstock.bench.frame import Outcome, Report, alternately, answer, in_child, middle, percentile
 from penstock.bench.ysb import plain_session, stamp
+from penstock.observe.request import RunRequest
 
 SYSTEMS = ("penstock", "pyspark")
 CASES = ("stateless", "windowed")
@@ -38,7 +38,7 @@ def measure(folder: Path, events: int | None, rounds: int, report: Report) -> Ou
     """p50 and p95 of both cases on both systems; the ratio is that of the medians, the smaller of the two cases."""
     batches = max((events or 10_000) // _ROWS, _COLD + 10)
     write_readings(folder / "in", batches)
-    found = in_turn(SYSTEMS, rounds, lambda system: in_child("penstock.bench.latency", system, str(folder)), report)
+    found = alternately(SYSTEMS, rounds, lambda system: in_child("penstock.bench.latency", system, str(folder)), report)
     figures, cold = ({case: _figures(case, kind, found) for case in CASES} for kind in ("ms", "cold_ms"))
     ratios = {case: round(figures[case]["pyspark"]["p50_ms"] / figures[case]["penstock"]["p50_ms"], 2) for case in CASES}
     ratios_p95 = {case: round(figures[case]["pyspark"]["p95_ms"] / figures[case]["penstock"]["p95_ms"], 2) for case in CASES}
@@ -78,7 +78,7 @@ def _keep(found: dict[str, Any], case: str, times: list[float]) -> None:
 def run_penstock(folder: Path) -> dict[str, Any]:
     from penstock.catalog import Catalog
     from penstock.settings import load
-    from penstock.spark.session import open_session
+    from penstock.spark.session.session import open_session
     from penstock.wiring import open_app
 
     found: dict[str, Any] = {"ms": {}, "cold_ms": {}}
@@ -89,7 +89,7 @@ def run_penstock(folder: Path) -> dict[str, Any]:
         app.write_text(";".join([views[0], views[1 + CASES.index(case)], ""]), encoding="utf-8")
         state = folder / f"penstock-{case}-{time.monotonic_ns()}"
         engine = open_app(app, state=state, overrides={"batch_files_max": "1"}, session=session)
-        engine.run(True, threading.Event(), lambda progress: None)
+        engine.run(RunRequest(drain=True))
         current = Catalog(state).current(case)
         assert current is not None
         _keep(found, case, batch_times(current[1]))

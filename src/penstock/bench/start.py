@@ -14,8 +14,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from penstock.bench.frame import Outcome, Report, answer, in_turn, middle
+from penstock.bench.frame import Outcome, Report, alternately, answer, middle
 from penstock.bench.latency import write_readings
+from penstock.bench.warm import in_one_process
 from penstock.bench.ysb import plain_session
 from penstock.errors import EngineError
 
@@ -30,18 +31,21 @@ CREATE SINK shown FROM windowed WITH (connector = 'console');
 
 def measure(folder: Path, events: int | None, rounds: int, report: Report) -> Outcome:
     """Seconds to the first row, and the ratio of the medians."""
-    from penstock.spark.archive import build_archive
+    from penstock.spark.session.archive import build_archive
 
     report("making the class-data archive, if there is none")
     build_archive(report)
     write_readings(folder / "in", 5)
     (folder / "app.sql").write_text(_APP.format(input=folder / "in"), encoding="utf-8")
-    found = in_turn(SYSTEMS, rounds, lambda system: _first_row(system, folder), report)
+    found = alternately(SYSTEMS, rounds, lambda system: _first_row(system, folder), report)
     seconds = {system: round(middle(run["seconds"] for run in runs), 2) for system, runs in found.items()}
     totals = {run["total"] for runs in found.values() for run in runs}
     rates = {system: round(1 / value, 3) for system, value in seconds.items()}
     ratio = round(seconds["pyspark"] / seconds["penstock"], 2)
-    return Outcome("start", 500, rates, {"pyspark": ratio}, len(totals) == 1, {"seconds": seconds, "runs": found})
+    report("asking twice in one process")
+    warm = in_one_process(folder)
+    agree = len(totals) == 1 and bool(warm["agree"])
+    return Outcome("start", 500, rates, {"pyspark": ratio}, agree, {"seconds": seconds, "in_one_process": warm, "runs": found})
 
 
 def _first_row(system: str, folder: Path) -> dict[str, Any]:
@@ -56,10 +60,10 @@ def _first_row(system: str, folder: Path) -> dict[str, Any]:
         first = process.stdout.readline()
         seconds = time.monotonic() - began
         lines = [first, *process.stdout.read().splitlines()]
-        said = process.stderr.read()
+        message = process.stderr.read()
     rows = [json.loads(line[line.index("{") :]) for line in lines if "{" in line]
     if process.returncode or not rows:
-        raise EngineError(f"{system} ended with {process.returncode}: {said.strip()[-800:]}")
+        raise EngineError(f"{system} ended with {process.returncode}: {message.strip()[-800:]}")
     return {"seconds": round(seconds, 2), "total": sum(row["total"] for row in rows)}
 
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from penstock.bench.frame import Outcome, Report, answer, in_child, in_turn, middle
+from penstock.bench.frame import Outcome, Report, alternately, answer, in_child, middle
+from penstock.observe.request import RunRequest
 
 SYSTEMS = ("penstock", "pyspark")
 _COLUMNS = "user_id STRING, page_id STRING, ad_id STRING, ad_type STRING, event_type STRING, event_time BIGINT, ip STRING"
@@ -39,7 +39,7 @@ def measure(folder: Path, events: int | None, rounds: int, report: Report) -> Ou
     count = events or 6_000_000
     report(f"writing {count:,} events")
     write_events(folder, count)
-    found = in_turn(SYSTEMS, rounds, lambda system: in_child("penstock.bench.ysb", system, str(folder)), report)
+    found = alternately(SYSTEMS, rounds, lambda system: in_child("penstock.bench.ysb", system, str(folder)), report)
     rates = {system: middle(count / run["seconds"] for run in runs) for system, runs in found.items()}
     return Outcome(
         "ysb",
@@ -84,13 +84,13 @@ def run_penstock(folder: Path) -> dict[str, Any]:
     (folder / "app.sql").write_text(_APP.format(events=folder / "events", campaigns=folder / "campaigns.json"), encoding="utf-8")
     found: dict[str, Any] = {}
     from penstock.settings import load
-    from penstock.spark.session import open_session
+    from penstock.spark.session.session import open_session
 
     session = open_session(load(), folder / "session", app_name="bench")
     for attempt in range(2):
         engine = open_app(folder / "app.sql", state=folder / f"penstock{time.monotonic_ns()}-{attempt}", session=session)
         began = time.monotonic()
-        engine.run(True, threading.Event(), lambda progress: None)
+        engine.run(RunRequest(drain=True))
         seconds = time.monotonic() - began
         rows = [json.loads(line) for line in engine.peek("views").lines]
         counts = {(row["campaign_id"], datetime.fromisoformat(row["window"]["start"]).timestamp()): row["n"] for row in rows}

@@ -1,8 +1,8 @@
 """The command line: the engine's verbs for people and scripts. Data goes to stdout, everything else to stderr.
 
-Reading order: `options` (what verbs share), `inspect`, `read`, `sql`, `run`, `status`, `demo`, `new`, `broker`, `produce` (the verbs by group),
-`rows`, `live`, `dashboard`, `picture`, `output` (what they print), `metrics` (what a run serves), `trouble`, `logs`,
-`stopping` (what can come between).
+Reading order: `options` (what verbs share), `inspect`, `read`, `sql`, `dead`, `infer`, `run`, `serve`, `status`, `demo`, `new`, `doctor` with
+`checkup`, `broker`, `produce` (the verbs by group), `rows`, `output` (what they print), `trouble` (what can
+come between). `run/` has what a live run shows, serves and how it stops; `doctor/` has its checks.
 
 Verbs import the engine, Spark and the terminal libraries only when they need them: `check` must answer at once.
 """
@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 import typer
 
-from penstock.cli import broker, demo, inspect, new, output, produce, read, run, sql, status, trouble
+from penstock.cli import broker, dead, demo, doctor, infer, inspect, new, output, produce, read, rebuild, run, savepoint, serve, sql, status, trouble
 from penstock.errors import EXIT_CODES, PenstockError
 
 EPILOG = "Exit codes:\n\n\b\n" + "\n".join(f"{code:>3}  {meaning}" for code, meaning in EXIT_CODES)
@@ -32,7 +32,21 @@ def app(more: Sequence[Callable[..., None]] = ()) -> typer.Typer:
         epilog=EPILOG,
     )
     command.callback()(root)
-    for verb in (new.new, demo.demo, inspect.check, inspect.explain, run.run, status.status, read.batch, read.peek, sql.sql, inspect.graph):
+    first = (new.new, demo.demo, doctor.doctor, inspect.check, inspect.explain)
+    for verb in (
+        *first,
+        run.run,
+        serve.serve,
+        status.status,
+        rebuild.rebuild,
+        savepoint.savepoint,
+        read.batch,
+        read.peek,
+        sql.sql,
+        dead.dead,
+        infer.infer,
+        inspect.graph,
+    ):
         command.command(epilog=EPILOG)(verb)
     command.add_typer(broker.group(EPILOG), name="broker")
     command.command(epilog=EPILOG)(produce.produce)

@@ -30,7 +30,7 @@ def start(
 
     It answers when the command ends, and goes on until it is stopped.
     """
-    from penstock.spark.broker import Broker
+    from penstock.dev.broker import Broker
 
     usable(state, writes=True)
     found = Broker(state).start(port, report=lambda message: typer.echo(message, err=True))
@@ -40,7 +40,7 @@ def start(
 
 def stop(state: Folder = _HERE) -> None:
     """Stop the broker; its data stays for the next start."""
-    from penstock.spark.broker import Broker
+    from penstock.dev.broker import Broker
 
     usable(state, writes=False)
     typer.echo("stopped" if Broker(state).stop() else "the broker was not running", err=True)
@@ -48,7 +48,7 @@ def stop(state: Folder = _HERE) -> None:
 
 def status(state: Folder = _HERE, json: Json = False) -> None:
     """Say whether the broker runs, and where; exit code 1 when it does not."""
-    from penstock.spark.broker import Broker
+    from penstock.dev.broker import Broker
 
     usable(state, writes=False)
     found = Broker(state).status()

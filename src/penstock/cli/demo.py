@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli import live, new, rows
+from penstock.cli import new, rows
 from penstock.cli.options import LogJson, Set, Verbose, opened, option, usable
-from penstock.cli.run import Watch, attend
-from penstock.errors import AppFault, StateError
+from penstock.cli.run import Watch, attend, live
+from penstock.errors import AppFault, OptionFault, StateError
 
 if TYPE_CHECKING:
     from penstock.engine import Engine
-    from penstock.share.progress import Progress
+    from penstock.observe.progress import Progress
 
 _FOLDER = Path("penstock-demo")
 _MARK = "made-by-penstock-demo"
@@ -47,18 +47,47 @@ def demo(
     copied = _copy(folder)
     _prepare(kept, keep)
     typer.echo(f"the app {'was copied to' if copied else 'is in'} {folder}", err=True)
-    typer.echo(f"to change it: edit {folder / 'shop.sql'}, then `penstock run {folder}`", err=True)
+    typer.echo(f"to change it: edit {folder / 'shop.sql'} while it runs; afterwards, `penstock run --watch {folder}`", err=True)
     on_terminal = sys.stderr.isatty() and sys.stdout.isatty() and not log_json
     limit = seconds if seconds is not None or on_terminal else _UNATTENDED_S
     with opened(folder, kept, settings, log_json, verbose, needs_spark=True) as engine:
-        watch = _dashboard(engine) if on_terminal else live.LineWatch(log_json)
-        summary(engine, attend(engine, watch, drain=False, over=lambda progress, elapsed: _over(progress, elapsed, limit)))
+        watch = _served(engine, _dashboard(engine) if on_terminal else live.LineWatch(log_json), opens=on_terminal and seconds is None)
+        summary(engine, attend(engine, watch, drain=False, over=lambda progress, elapsed: _over(progress, elapsed, limit), watched=folder))
 
 
 def _dashboard(engine: Engine) -> Watch:
-    from penstock.cli.dashboard import Dashboard
+    from penstock.cli.run.dashboard import Dashboard
 
     return Dashboard(engine)
+
+
+def _served(engine: Engine, watch: Watch, opens: bool) -> Watch:
+    """The same watch with the console beside it; at the usual port, or a free one where that is taken."""
+    from penstock.cli.serve import served
+    from penstock.web.access import Access, made_token
+    from penstock.web.serving import LISTEN, address
+
+    host, port = address(LISTEN)
+    file = engine.state / "token"
+    access = Access(made_token(file))
+    try:
+        found = served(engine, watch, access, host, port, file)
+    except OptionFault:
+        found = served(engine, watch, access, host, 0, file)
+    typer.echo(f"see it in a browser: {found.login} (logs in once)", err=True)
+    if opens:
+        _open_browser(found.login)
+    return found
+
+
+def _open_browser(url: str) -> None:
+    """Where there is a screen; a browser that cannot be started is no trouble, for the address is printed."""
+    import os
+    import threading
+    import webbrowser
+
+    if sys.platform in ("win32", "darwin") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
+        threading.Timer(3.0, webbrowser.open, (url,)).start()
 
 
 def _over(progress: list[Progress], elapsed_s: float, limit_s: float | None) -> bool:
@@ -84,13 +113,28 @@ def _prepare(state: Path, keep: bool) -> None:
     if state.exists() and not mark.exists() and any(entry.name != "app" for entry in state.iterdir()):
         raise StateError(f"{state} holds the state of something else", hint="name a new folder with --state")
     if mark.exists() and not keep:
+        _empty(state)
+    state.mkdir(parents=True, exist_ok=True)
+    mark.touch()
+
+
+def _empty(state: Path) -> None:
+    """Removes what the last demo kept; StateError while it still runs, or its last processes still write."""
+    from penstock.spark.run.lock import is_held
+
+    in_use = StateError(
+        f"another demo still runs in {state}, or is just stopping", hint="wait until it has ended, or name another folder with --state"
+    )
+    if is_held(state):
+        raise in_use
+    try:
         for entry in state.iterdir():
             if entry.is_dir() and entry.name != "app":
                 shutil.rmtree(entry)
             elif entry.is_file():
                 entry.unlink()
-    state.mkdir(parents=True, exist_ok=True)
-    mark.touch()
+    except OSError as error:
+        raise in_use from error
 
 
 def summary(engine: Engine, last: list[Progress]) -> None:

@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli import logs, trouble
-from penstock.cli.options import App, Json, LogJson, Set, State, Verbose, opened, option, overrides
+from penstock.cli import trouble
+from penstock.cli.options import AppPath, Json, LogJson, Set, State, Verbose, opened, option, overrides
 from penstock.errors import AppFault, OptionFault, UserError, Where, masked
+from penstock.observe import logs
 
 if TYPE_CHECKING:
-    from penstock.plan.declare import Declared
-    from penstock.plan.findings import Finding
+    from penstock.plan.model.declare import Declared
+    from penstock.plan.model.findings import Finding
 
 Strict = Annotated[bool, typer.Option("--strict", help="Warnings fail too (exit code 1).")]
 
 
 def check(
-    app: App,
+    app: AppPath,
     json: Json = False,
     strict: Strict = False,
     settings: Set = None,
@@ -38,7 +39,8 @@ def check(
     try:
         declared, findings = _found(app, overrides(settings))
     except UserError as error:
-        _print_finding("error", type(error).__name__, error.message, error.where, error.excerpt, error.hint, json)
+        for one in (error, *error.others):
+            _print_finding("error", type(one).__name__, one.message, one.where, one.excerpt, one.hint, json)
         raise typer.Exit(error.exit_code) from None
     for finding in findings:
         _print_finding(finding.severity, finding.code, finding.message, finding.where, finding.excerpt, finding.hint, json)
@@ -47,8 +49,8 @@ def check(
 
 def _found(app: Path, pairs: dict[str, str]) -> tuple[Declared, list[Finding]]:
     """What the app declares and everything that is found in it; opening the app would stop at the first error."""
-    from penstock.plan.check import check
-    from penstock.plan.check_files import file_findings
+    from penstock.plan.check.app import check
+    from penstock.plan.check.files import file_findings
     from penstock.plan.load import load
     from penstock.settings import of_app
     from penstock.sink.options import check_sink_options
@@ -84,7 +86,7 @@ def _counted(declared: Declared) -> str:
 
 
 def explain(
-    app: App,
+    app: AppPath,
     view: Annotated[str | None, typer.Argument(metavar="VIEW", help="One view; all of them if none is named.", show_default=False)] = None,
     json: Json = False,
     state: State = None,
@@ -115,7 +117,7 @@ _ENDINGS = {".svg": Format.svg, ".mmd": Format.mermaid, ".mermaid": Format.merma
 
 
 def graph(
-    app: App,
+    app: AppPath,
     format: Annotated[Format | None, option("--format", help="What to draw.  [default: by the file's ending, else mermaid]")] = None,
     output: Annotated[Path | None, option("--output", "-o", metavar="FILE", help="Write there instead of stdout.")] = None,
     state: State = None,
@@ -127,7 +129,7 @@ def graph(
 
     Streams, tables, views and sinks, and how each view is kept.
     """
-    from penstock.cli import picture, svg
+    from penstock.plan.model import picture, svg
 
     wanted = format or _format_of(output)
     with opened(app, state, settings, log_json, verbose, keeps_log=False) as engine:

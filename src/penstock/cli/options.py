@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from penstock.cli import logs, trouble
+from penstock.cli import trouble
 from penstock.errors import OptionFault, PenstockError, StateError, masked
+from penstock.observe import logs
 from penstock.settings import of_app
 
 if TYPE_CHECKING:
     from penstock.engine import Engine
+    from penstock.web.beside import Beside
 
 
 def option(*names: str, help: str, metavar: str | None = None, min: float | None = None) -> Any:
@@ -23,7 +25,7 @@ def option(*names: str, help: str, metavar: str | None = None, min: float | None
     return typer.Option(*names, metavar=metavar, help=help, min=min, show_default=False)
 
 
-App = Annotated[Path, typer.Argument(metavar="APP", help="The app: a .sql or .py file, or a folder of them.", show_default=False)]
+AppPath = Annotated[Path, typer.Argument(metavar="APP", readable=False, help="The app: a .sql or .py file, or a folder of them.", show_default=False)]
 State = Annotated[Path | None, option("--state", metavar="DIR", help="State folder.  [default: .penstock in the app's folder]")]
 Set = Annotated[list[str] | None, option("--set", metavar="NAME=VALUE", help="Change a setting; may be repeated.")]
 LogJson = Annotated[bool, typer.Option("--log-json", help="Log as JSON lines on stderr.")]
@@ -44,7 +46,7 @@ def overrides(pairs: list[str] | None) -> dict[str, str]:
 
 
 def usable(state: Path, *, writes: bool) -> None:
-    """StateError where a state folder cannot be one; told before anything else is tried."""
+    """StateError where a state folder cannot be one; raised before anything else is tried."""
     hint = "choose another with --state DIR"
     try:
         nearest = next((place for place in (state, *state.absolute().parents) if place.exists()), Path("/"))
@@ -55,6 +57,16 @@ def usable(state: Path, *, writes: bool) -> None:
         raise StateError(f"the state folder {state} {what}", hint=hint)
     if writes and not os.access(nearest, os.W_OK | os.X_OK):
         raise StateError(f"cannot write to the state folder {state}: Permission denied", hint=hint)
+
+
+def server_of(app: Path, state: Path | None, pairs: list[str] | None) -> Beside | None:
+    """The server that runs on the app's state folder, if any does."""
+    _, home = of_app(app, overrides(pairs), state)
+    if not (home / "server.json").is_file():
+        return None
+    from penstock.web.beside import announced
+
+    return announced(home)
 
 
 @contextmanager
@@ -82,12 +94,17 @@ def opened(
         log = logs.to_folder(engine.state, engine.settings.text("log_level")) if keeps_log else None
         with _closing(engine, log):
             yield engine
+    if needs_spark:
+        from penstock.spark.session.archive import build_behind
+        from penstock.spark.session.jars import report_on_stderr
+
+        build_behind(report_on_stderr)
 
 
 @contextmanager
 def _spark_ahead(app: Path, state: Path | None, chosen: dict[str, str], *, makes_state: bool) -> Iterator[None]:
     """Spark's JVM comes up inside; it ends with this, if nobody asked for it."""
-    from penstock.spark.jvm import end_ahead, log_path, start_ahead
+    from penstock.spark.session.jvm import end_ahead, log_path, start_ahead
 
     settings, home = of_app(app, chosen, state)
     is_new = not home.exists()

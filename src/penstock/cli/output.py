@@ -1,4 +1,4 @@
-"""What is printed gets where it shall go, or that it does not is told, in words and by the exit code."""
+"""What is printed arrives, or a message and the exit code report that it does not."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def checked() -> Iterator[None]:
 
 
 class _Checked:
-    """A stream that tells in our words that it cannot be written."""
+    """A stream that reports in our words that it cannot be written."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -38,16 +38,16 @@ class _Checked:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        with _told():
+        with _failures_reported():
             return self._stream.write(text)
 
     def flush(self) -> None:
-        with _told():
+        with _failures_reported():
             self._stream.flush()
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _failures_reported() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
@@ -59,7 +59,7 @@ def _told() -> Iterator[None]:
 def _ended(stream: TextIO, code: str | int | None) -> str | int | None:
     """The exit code, once the buffer is empty. Python would try the rest once more at its end, and fail in its own way."""
     try:
-        with _told():
+        with _failures_reported():
             stream.flush()
     except (SinkError, BrokenPipeError) as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -109,8 +109,8 @@ def keyed(lines: Iterator[bytes], key: str) -> Iterator[bytes]:
 
 
 def _send(lines: Iterator[bytes], servers: str, topic: str, rate: float | None, key: str | None, partitions: int | None) -> None:
-    from penstock.spark.produce import json_key
-    from penstock.spark.produce import produce as send
+    from penstock.dev.produce import json_key
+    from penstock.dev.produce import produce as send
 
     def report(sent: int) -> None:
         if sys.stderr.isatty():
@@ -122,7 +122,7 @@ def _send(lines: Iterator[bytes], servers: str, topic: str, rate: float | None, 
 
 def records(file: Path, format: RecordFormat, schema: Schema | None = None) -> Iterator[bytes]:
     """The records of a file as they are sent, without their line ends; `schema` says of which types a csv file's values are."""
-    from penstock.spark.produce import file_records
+    from penstock.dev.produce import file_records
 
     if file.suffix != ".csv" or format is RecordFormat.csv:
         return file_records(file)

@@ -9,12 +9,13 @@ import typer
 
 from penstock.change import Rows
 from penstock.cli import rows, trouble
-from penstock.cli.options import App, Json, LogJson, Set, State, Verbose, opened
+from penstock.cli.options import AppPath, Json, LogJson, Set, State, Verbose, opened, server_of
 from penstock.errors import PenstockError
+from penstock.schema import quote
 
 
 def batch(
-    app: App,
+    app: AppPath,
     view: Annotated[str | None, typer.Argument(metavar="VIEW", help="One view; all of them if none is named.", show_default=False)] = None,
     json: Json = False,
     state: State = None,
@@ -43,7 +44,7 @@ def batch(
 
 
 def peek(
-    app: App,
+    app: AppPath,
     name: Annotated[str, typer.Argument(metavar="NAME", help="A stream, table or view.", show_default=False)],
     n: Annotated[int, typer.Option("-n", metavar="ROWS", min=1, help="How many rows at most.")] = 20,
     json: Json = False,
@@ -57,7 +58,9 @@ def peek(
     A view that has run shows its kept result, one that has not is computed over the history.
     """
     with opened(app, state, settings, log_json, verbose) as engine:
-        _print(engine.peek(name, n), json)
+        source, beside = engine.source_named(name), server_of(app, state, settings)
+        found = beside.query(f"SELECT * FROM {quote(source)} LIMIT {n}") if source is not None and beside is not None else None
+        _print(found or engine.peek(name, n), json)
 
 
 def _print_titled(answer: Rows, view: str, json: bool, *, first: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import logging
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -14,6 +15,7 @@ import typer
 from penstock.change import Rows
 from penstock.schema import Schema
 
+log = logging.getLogger("penstock.source")
 # Widths are taken from the first rows, so that a large result streams instead of being held.
 _ROWS_MEASURED = 500
 _CELL_CHARS_MAX = 120
@@ -27,6 +29,7 @@ def print_json(rows: Rows, view: str | None = None) -> int:
             sys.stdout.write(line + "\n" if view is None else f'{{"view": {json.dumps(view)}, "row": {line}}}\n')
             count += 1
         sys.stdout.flush()
+    report_set_aside(rows)
     return count
 
 
@@ -38,6 +41,7 @@ def print_table(rows: Rows, title: str | None = None) -> int:
     with _quiet_pipe():
         if extra is None and sys.stdout.isatty():
             _print_rich(rows.schema, first, title)
+            report_set_aside(rows)
             return len(first)
         rest = () if extra is None else (cells(line, rows.schema) for line in itertools.chain([extra], lines))
         if title:
@@ -47,7 +51,16 @@ def print_table(rows: Rows, title: str | None = None) -> int:
             sys.stdout.write(text + "\n")
             count += 1
         sys.stdout.flush()
+    report_set_aside(rows)
     return count - 2
+
+
+def report_set_aside(rows: Rows) -> None:
+    """One warning for each stream or table of which records are not in the rows; DataFault where not one could be read."""
+    for found in rows.dead():
+        number = "1 record was" if found.count == 1 else f"{found.count:,} records were"
+        hint = f"`penstock dead APP {found.source}` lists them, `penstock infer` proposes a declaration that fits a file or topic"
+        log.warning("`%s`: %s set aside; the first: %s; %s", found.source, number, found.first, hint)
 
 
 def plain(schema: Schema, measured: list[list[str]], rest: Iterable[list[str]] = ()) -> Iterator[str]:
@@ -91,7 +104,7 @@ def shown(value: object) -> str:
 
 
 def visible(text: str) -> str:
-    """Control characters spelt out: data must not be able to drive the terminal."""
+    """Control characters escaped: data must not be able to drive the terminal."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

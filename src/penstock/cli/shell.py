@@ -14,13 +14,15 @@ from prompt_toolkit.filters import Condition
 from prompt_toolkit.history import FileHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
-from penstock.cli import statements, trouble
+from penstock.cli import trouble
 from penstock.cli.sql import timed_answer
 from penstock.errors import NameFault, PenstockError
-from penstock.plan.declare import Declared, Stream, Table
+from penstock.plan.model.declare import Declared, Stream, Table
+from penstock.plan.sql import script
 
 if TYPE_CHECKING:
     from penstock.engine import Engine
+    from penstock.web.beside import Beside
 
 _WORDS = """
   SELECT FROM WHERE GROUP BY ORDER LIMIT HAVING JOIN LEFT RIGHT FULL INNER CROSS ON USING AS AND OR NOT IN IS NULL LIKE BETWEEN CASE WHEN THEN
@@ -34,8 +36,8 @@ A statement ends with ; and may take several lines. It reads the history of stre
   .quit          leave (or Ctrl-D)"""
 
 
-def talk(engine: Engine, json: bool) -> None:
-    """Reads statements until the person leaves; a mistake is told and the shell goes on."""
+def talk(engine: Engine, json: bool, beside: Beside | None = None) -> None:
+    """Reads statements until the person leaves; a mistake is reported and the shell goes on."""
     history = engine.state / "sql_history"
     history.parent.mkdir(parents=True, exist_ok=True)
     session: PromptSession[str] = PromptSession(
@@ -58,9 +60,9 @@ def talk(engine: Engine, json: bool) -> None:
             if not obey(engine, text):
                 return
             continue
-        for statement in statements.split(text):
+        for statement in script.split(text):
             try:
-                timed_answer(engine, statement, json)
+                timed_answer(engine, statement, json, beside)
             except KeyboardInterrupt:
                 typer.echo("cancelled", err=True)
 
@@ -94,7 +96,7 @@ def listing(declared: Declared) -> str:
 
 def schema_of(engine: Engine, name: str) -> str:
     """The columns of a stream, table or view, one per line; those of a view are asked of the engine."""
-    wanted = {known.lower(): known for known in engine.declared.declarations if known not in engine.declared.sinks}.get(name.lower())
+    wanted = {known.lower(): known for known in engine.declared.readable}.get(name.lower())
     if wanted is None:
         raise NameFault(f"there is no stream, table or view `{name}`", hint=".tables lists what there is")
     declared = engine.declared.declarations[wanted]
@@ -107,7 +109,7 @@ class Names(Completer):
     """Completes dot commands, keywords, the app's names and the columns it declares."""
 
     def __init__(self, declared: Declared) -> None:
-        readable = [name for name in declared.declarations if name not in declared.sinks]
+        readable = list(declared.readable)
         columns = [c.name for d in declared.declarations.values() if isinstance(d, (Stream, Table)) for c in d.schema]
         aliases = [word for view in declared.views.values() for word in re.findall(r"\bAS\s+(\w+)", view.text, re.IGNORECASE)]
         self._names = sorted({*readable, *columns, *aliases}, key=str.lower)
@@ -135,7 +137,7 @@ def _keys() -> KeyBindings:
         from prompt_toolkit.application import get_app
 
         text = get_app().current_buffer.text
-        return not text.strip() or text.lstrip().startswith(".") or statements.complete(text)
+        return not text.strip() or text.lstrip().startswith(".") or script.complete(text)
 
     @keys.add("enter", filter=finished)
     def _send(event: KeyPressEvent) -> None:

@@ -22,7 +22,7 @@ def show(error: PenstockError) -> None:
 
 
 def show_finding(severity: str, message: str, where: Where | None, excerpt: str | None, hint: str | None, to: TextIO | None = None) -> None:
-    """One error or warning: its place and text, the user's own line with carets, and the hint. To stderr unless told otherwise."""
+    """One error or warning: its place and text, the user's own line with carets, and the hint. To stderr unless asked otherwise."""
     out = to or sys.stderr
     if not out.isatty():
         place = f"{where}: " if where else ""
@@ -52,7 +52,7 @@ def _painted(severity: str, message: str, where: Where | None, excerpt: str | No
 
 
 def show_internal(error: BaseException) -> None:
-    """One line for an error that is Penstock's own; the trace is in a log, whose path is told."""
+    """One line for an error that is Penstock's own; the trace is in a log, whose path is printed."""
     notes = getattr(error, "__notes__", None)
     place = notes[-1] if notes else f"the trace is in {_trace_file(error)}"
     first = (str(error).strip().splitlines() or [""])[0]
@@ -60,7 +60,7 @@ def show_internal(error: BaseException) -> None:
 
 
 def record(error: BaseException, log: Path) -> None:
-    """Writes the trace to the app's log and tells the error where it is."""
+    """Writes the trace to the app's log and notes in the error where it is."""
     logging.getLogger("penstock.cli").critical("internal error", exc_info=error)
     error.add_note(f"the trace is in {log}")
 

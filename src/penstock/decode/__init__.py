@@ -4,8 +4,8 @@
 """
 
 from penstock.decode.dead import could_be_read, dead_rows, originals
-from penstock.decode.locate import locate_lines
+from penstock.decode.locate import as_encoded, locate_lines
 from penstock.decode.reasons import CLOCK
 from penstock.decode.rows import Described, Rules, decode
 
-__all__ = ["CLOCK", "Described", "Rules", "could_be_read", "dead_rows", "decode", "locate_lines", "originals"]
+__all__ = ["CLOCK", "Described", "Rules", "as_encoded", "could_be_read", "dead_rows", "decode", "locate_lines", "originals"]

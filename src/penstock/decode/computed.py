@@ -32,15 +32,19 @@ def _attempt(expression: str, record: Schema) -> Column:
     What two expressions have in common Spark computes once for both, and outside of TRY. It does not look into a branch that may not
     be taken, though; the one here always is, which Spark does not know. The attempt as a whole may well be made once for all who ask.
     """
+    column = _read_anyway(expression, record)
+    return attempted(F.expr(f"named_struct('value', CASE WHEN {column} IS NULL OR {column} IS NOT NULL THEN {expression} END)"))
+
+
+def attempted(plain: Column) -> Column:
+    """The column, NULL where it cannot be computed."""
     jvm = SparkSession.active()._jvm
     assert isinstance(jvm, JVMView)
     bridge = jvm.org.apache.spark.sql.classic.ExpressionUtils
-    column = _read_anyway(expression, record)
-    plain = F.expr(f"named_struct('value', CASE WHEN {column} IS NULL OR {column} IS NOT NULL THEN {expression} END)")
     return ClassicColumn(bridge.column(jvm.org.apache.spark.sql.catalyst.expressions.TryEval(bridge.expression(plain._jc))))
 
 
 def _read_anyway(expression: str, record: Schema) -> str:
-    """A column that the expression names, as far as a look at its words can tell: any other would be read for nothing."""
+    """A column that the expression names, as far as a look at its words shows: any other would be read for nothing."""
     words = {word.lower() for word in re.findall(r"\w+", expression)}
     return quote(next((name for name in record.names if name.lower() in words), record.names[0]))

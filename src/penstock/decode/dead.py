@@ -9,6 +9,8 @@ from pyspark.sql import functions as F
 
 from penstock.decode.reasons import MISFIT, NOT_JSON
 from penstock.decode.rows import Described, as_record, parsed_as
+from penstock.decode.unix_times import with_times
+from penstock.formats import reader_options
 from penstock.schema import Column, Schema, literal, quote
 
 _LETTER = ("__reason", "__raw", "__position")
@@ -22,7 +24,7 @@ def dead_rows(decoded: DataFrame, spec: Described, written: Schema) -> DataFrame
     """
     rows = decoded.where("__reason IS NOT NULL")
     fallible = [field.name for field in decoded.schema.fields if field.name not in _LETTER and field.dataType.typeName() != "string"]
-    given = _in_csv(written) if spec.options.get("format", "json") == "csv" else _in_json
+    given = _in_csv(written, spec) if spec.options.get("format", "json") == "csv" else _in_json
     blamed = [f"IF({quote(name)} IS NULL AND {given(name)} IS NOT NULL, {literal(name)}, NULL)" for name in fallible]
     named = f"concat_ws(', ', {', '.join(blamed)})" if blamed else "''"
     reason = f"CASE WHEN __reason = '{MISFIT}' AND {named} <> '' THEN concat(__reason, ': ', {named}) ELSE __reason END"
@@ -37,11 +39,13 @@ def could_be_read(reason: str) -> bool:
 def originals(lines: DataFrame, letters: DataFrame, spec: Described, written: Schema) -> DataFrame:
     """The lines (`raw BINARY`) from which the records of `letters` (`record BINARY, position STRING`) were read, beside those.
 
-    A letter has its record written anew. Every line is read once more: it is the one where the same comes of it.
+    A letter holds its record written out again. Every line is read once more: it is the one where the same comes of it.
     """
     read = lines.select(parsed_as(F.col("__value"), spec, written).alias("__read"), "__value", "__position")
     fitting = read.where("__read.__corrupt IS NULL").selectExpr("__read.*", "CAST(__value AS BINARY) AS __raw", "__position")
-    again = fitting.select(as_record(spec.schema).cast("binary").alias("record"), F.col("__raw").alias("raw"), F.col("__position").alias("position"))
+    again = with_times(fitting, spec.schema, spec.options).select(
+        as_record(spec.schema).cast("binary").alias("record"), F.col("__raw").alias("raw"), F.col("__position").alias("position")
+    )
     return again.join(letters.distinct(), ["record", "position"], "left_semi")
 
 
@@ -50,9 +54,10 @@ def _in_json(name: str) -> str:
     return f"get_json_object({_TEXT}, '$.{name}')" if name.isidentifier() else "CAST(NULL AS STRING)"
 
 
-def _in_csv(written: Schema) -> Callable[[str], str]:
+def _in_csv(written: Schema, spec: Described) -> Callable[[str], str]:
     """The text of a value in a line of csv."""
     texts = Schema(tuple(Column(name, "string") for name in written.names))
-    read = f"from_csv({_TEXT}, {literal(texts.ddl)}, map('escape', '\"'))"
+    options = ", ".join(literal(word) for pair in reader_options(spec.options).items() for word in pair)
+    read = f"from_csv({_TEXT}, {literal(texts.ddl)}, map({options}))"
     known = {name.lower() for name in written.names}
     return lambda name: f"{read}.{quote(name)}" if name.lower() in known else "CAST(NULL AS STRING)"

@@ -1,11 +1,11 @@
-"""Where in a file a dead letter stands: Spark's readers tell the file, not the line."""
+"""Where in a file a dead letter stands: Spark's readers give the file, not the line."""
 
 from __future__ import annotations
 
 import gzip
 import zlib
 from collections import defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,6 +22,25 @@ def locate_lines(path: str | Path, records: Sequence[bytes]) -> list[int | None]
     for number, line in enumerate(_lines(path), start=1):
         if wanted.get(line):
             found[wanted[line].popleft()] = number
+    broken = [record for record in wanted if b"\n" in record]
+    return _with_line_breaks(path, wanted, found) if broken else found
+
+
+def as_encoded(record: bytes, encoding: str) -> bytes:
+    """A record that was read as text, as it is in a file of that encoding."""
+    try:
+        return record.decode().encode(encoding)
+    except UnicodeError:
+        return record
+
+
+def _with_line_breaks(path: str | Path, wanted: Mapping[bytes, deque[int]], found: list[int | None]) -> list[int | None]:
+    """Records of several lines are searched for in the whole file, as the reader that found them has it."""
+    text = b"\n".join(_lines(path))
+    for record, places in wanted.items():
+        sought, at = record.replace(b"\r\n", b"\n"), -1
+        while b"\n" in sought and places and (at := text.find(sought, at + 1)) >= 0:
+            found[places.popleft()] = text.count(b"\n", 0, at) + 1
     return found
 
 

@@ -18,7 +18,9 @@ from pyspark.sql.types import StructType
 
 from penstock.decode import computed
 from penstock.decode.reasons import CLOCK, INVALID_UTF8, MISFIT, MORE_FOLLOWS, NO_COLUMNS, NO_VALUE, NOT_JSON, Fault, FutureGuard
+from penstock.decode.unix_times import with_times
 from penstock.decode.years import beyond_years
+from penstock.formats import as_read, reader_options
 from penstock.schema import Schema, quote
 
 VALUE = "__value"
@@ -26,9 +28,9 @@ CORRUPT = "__corrupt"
 POSITION = "__position"
 REASON = "__reason"
 RAW = "__raw"
+TEXT = "__text"
+UTF8 = "utf-8"
 _REPLACED = "\ufffd"  # what a reader puts in the place of bytes that are not UTF-8
-_CSV = {"columnNameOfCorruptRecord": CORRUPT, "escape": '"'}
-_JSON = {"columnNameOfCorruptRecord": CORRUPT}
 _WHOLE_TIMES = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS]" + "X" * 3}  # Spark's own format ends at milliseconds
 
 
@@ -80,43 +82,54 @@ class Rules:
         return rows.select(*columns, reason, record.cast("binary").alias(RAW), F.col(POSITION))
 
 
-def decode(raw: DataFrame, spec: Described, rules: Rules) -> DataFrame:
+def decode(raw: DataFrame, spec: Described, rules: Rules, written: Schema | None = None) -> DataFrame:
     """The stream's columns, `__reason STRING` (NULL: good), `__raw BINARY` and `__position STRING` of every record.
 
     `raw` is what a source gives: `__value`, or typed columns with or without `__corrupt`.
+    `written` is the order in which a line of csv has its values, where it is not that of the columns.
     `__raw` is the record itself; where a reader keeps only the text of records that do not parse, it is the row as JSON.
     """
     if VALUE not in raw.columns:
-        return _judged(raw, spec, rules)
+        return _judged(with_times(raw, spec.schema, spec.options), spec, rules)
     if spec.options.get("format", "json") == "text":
         return _lines(raw, spec, rules)
-    return _parsed(raw, spec, rules)
+    return _parsed(raw, spec, rules, written or spec.schema)
 
 
-def _parsed(raw: DataFrame, spec: Described, rules: Rules) -> DataFrame:
+def _parsed(raw: DataFrame, spec: Described, rules: Rules, written: Schema) -> DataFrame:
     """`__value` parsed as json or csv.
 
     The parser stands in a generator (`inline` of one struct) because Spark moves no filter below one: in a projection
     it would be copied into every condition on its fields and each record parsed several times.
     """
     is_json = spec.options.get("format", "json") == "json"
-    read = parsed_as(F.col(VALUE).cast("string"), spec, spec.schema)
-    parsed = raw.select(F.inline(F.array(read)), F.col(VALUE), F.col(POSITION))
-    misfit = f"CASE WHEN get_json_object({_text()}, '$') IS NULL THEN '{NOT_JSON}' ELSE '{MISFIT}' END" if is_json else f"'{MISFIT}'"
+    encoding = spec.options.get("encoding", UTF8).lower()
+    raw, text = (raw, f"CAST({VALUE} AS STRING)") if encoding == UTF8 else (_with_text(raw, encoding), TEXT)
+    read = parsed_as(F.expr(text), spec, written)
+    parsed = with_times(raw.select(F.inline(F.array(read)), *(F.col(name) for name in raw.columns)), spec.schema, spec.options)
+    misfit = f"CASE WHEN get_json_object({text}, '$') IS NULL THEN '{NOT_JSON}' ELSE '{MISFIT}' END" if is_json else f"'{MISFIT}'"
+    invalid = f"NOT is_valid_utf8({text})" if encoding == UTF8 else f"{TEXT} IS NULL"
     faults = [
         _fault(f"{VALUE} IS NULL OR length({VALUE}) = 0", f"'{NO_VALUE}'"),
-        _fault(f"NOT is_valid_utf8({_text()})", f"'{INVALID_UTF8}'"),
+        _fault(invalid, f"'{INVALID_UTF8}'" if encoding == UTF8 else f"'not valid {encoding}'"),
         _fault(f"{CORRUPT} IS NOT NULL", misfit),
-        *([_fault(_more_follows(), f"'{MORE_FOLLOWS}'")] if is_json else []),
+        *([_fault(_more_follows(text), f"'{MORE_FOLLOWS}'")] if is_json else []),
         _fault(_all_null(spec.schema), f"'{NO_COLUMNS}'"),
     ]
     return rules.applied(parsed, faults, spec.schema, F.col(VALUE))
 
 
+def _with_text(raw: DataFrame, encoding: str) -> DataFrame:
+    """The records with their text, NULL where their bytes are none of that encoding."""
+    text = computed.attempted(F.decode(F.col(VALUE).cast("binary"), encoding))
+    return raw.select(text.alias(TEXT), F.col(VALUE), F.col(POSITION))
+
+
 def parsed_as(text: Column, spec: Described, written: Schema) -> Column:
     """A record of json or csv as a struct of its columns, in the order `written`, and `__corrupt`: the record, where it does not fit."""
-    fields = f"{written.ddl}, {CORRUPT} STRING"
-    return F.from_json(text, fields, _JSON) if spec.options.get("format", "json") == "json" else F.from_csv(text, fields, _CSV)
+    fields = f"{as_read(written, spec.options).ddl}, {CORRUPT} STRING"
+    parser = F.from_json if spec.options.get("format", "json") == "json" else F.from_csv
+    return parser(text, fields, {"columnNameOfCorruptRecord": CORRUPT, **reader_options(spec.options)})
 
 
 def as_record(schema: Schema) -> Column:
@@ -127,10 +140,11 @@ def as_record(schema: Schema) -> Column:
 def _lines(raw: DataFrame, spec: Described, rules: Rules) -> DataFrame:
     """A line is the row."""
     (column,) = spec.schema.columns
-    typed = raw.select(F.expr(f"try_cast({_text()} AS {column.type})").alias(column.name), F.col(VALUE), F.col(POSITION))
+    text = f"CAST({VALUE} AS STRING)"
+    typed = raw.select(F.expr(f"try_cast({text} AS {column.type})").alias(column.name), F.col(VALUE), F.col(POSITION))
     faults = [
         _fault(f"{VALUE} IS NULL", f"'{NO_VALUE}'"),
-        _fault(f"NOT is_valid_utf8({_text()})", f"'{INVALID_UTF8}'"),
+        _fault(f"NOT is_valid_utf8({text})", f"'{INVALID_UTF8}'"),
         _fault(f"{quote(column.name)} IS NULL", f"'{MISFIT}'"),
     ]
     return rules.applied(typed, faults, spec.schema, F.col(VALUE))
@@ -162,7 +176,7 @@ def _reason(faults: Sequence[Fault], words: bool) -> Column:
         return F.lit(None).cast("string")
     if not words:
         return F.when(reduce(or_, (condition for condition, _ in faults)), F.lit(""))
-    return F.coalesce(*(F.when(condition, said()) for condition, said in faults))
+    return F.coalesce(*(F.when(condition, reason()) for condition, reason in faults))
 
 
 def _beyond_years(values: Sequence[Column], types: StructType) -> list[Fault]:
@@ -170,8 +184,8 @@ def _beyond_years(values: Sequence[Column], types: StructType) -> list[Fault]:
     return [(condition, _words(f"the column `{name}` is beyond the years 1 to 9999")) for name, condition in found if condition is not None]
 
 
-def _words(said: str) -> Callable[[], Column]:
-    return lambda: F.lit(said)
+def _words(text: str) -> Callable[[], Column]:
+    return lambda: F.lit(text)
 
 
 def _fault(condition: str, words: str) -> Fault:
@@ -187,14 +201,14 @@ def _all_null(schema: Schema) -> str:
     return " AND ".join(f"{quote(name)} IS NULL" for name in schema.names)
 
 
-def _more_follows() -> str:
+def _more_follows(text: str) -> str:
     """Spark's parser stops at the end of the first record and keeps silent about the rest.
 
     Where the first closing brace is the end of it, nothing follows; elsewhere the text is read as the elements of an array. (What only Spark's
     parser takes for a number, it cannot read.)
     """
-    elements = f"json_array_length(concat('[', {_text()}, ']'))"
-    return f"instr({_text()}, '}}') < length({_text()}) AND coalesce({elements} <> 1, NOT rlike({_text()}, 'NaN|INF|Infinity'))"
+    elements = f"json_array_length(concat('[', {text}, ']'))"
+    return f"instr({text}, '}}') < length({text}) AND coalesce({elements} <> 1, NOT rlike({text}, 'NaN|INF|Infinity'))"
 
 
 def _having_read(schema: Schema) -> str:
@@ -208,7 +222,3 @@ def _replaced(schema: Schema) -> list[Fault]:
     texts = [quote(column.name) for column in schema if column.family == "text"]
     marks = " OR ".join(f"contains({text}, '{_REPLACED}')" for text in texts)
     return [_fault(marks, f"'{INVALID_UTF8}'")] if texts else []
-
-
-def _text() -> str:
-    return f"CAST({VALUE} AS STRING)"

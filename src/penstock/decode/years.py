@@ -1,6 +1,6 @@
 """Times beyond the years 1 to 9999: Spark computes with them, but hardly anything else can hold one.
 
-A number of milliseconds, where seconds are meant, is the year 55840. Taken as a good row it would stop a sink for ever.
+A number of milliseconds, where seconds are expected, is the year 55840. Taken as a good row it would stop a sink for ever.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Many views, few jobs: which views run together in one streaming query, and what may be said of each."""
+"""Many views, few jobs: which views run together in one streaming query, and what is known of each."""

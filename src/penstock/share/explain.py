@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 
-from penstock.plan.cut import Strategy
-from penstock.plan.declare import Declared, Stream
-from penstock.plan.nodes import Aggregate, Order, names_read, walk
-from penstock.plan.shape import Shapes, window_of
-from penstock.plan.terms import grouping_expressions
-from penstock.plan.text import sql
-from penstock.plan.times import closes, times_grouped
-from penstock.plan.watermarks import scoped
+from penstock.plan.cut.decide import Cut, Strategy
+from penstock.plan.cut.follow import way
+from penstock.plan.cut.shape import Shapes, window_of
+from penstock.plan.cut.times import closes, times_grouped
+from penstock.plan.model.declare import Declaration, Declared, Stream
+from penstock.plan.model.matching import kept_for, taken_apart
+from penstock.plan.model.names import schemas
+from penstock.plan.model.nodes import Aggregate, Operate, Order, names_read, walk
+from penstock.plan.model.terms import grouping_expressions
+from penstock.plan.model.text import sql
+from penstock.plan.model.watermarks import scoped
 from penstock.share.jobs import Job, Member, jobs, outputs
 from penstock.sink.options import delivery_of
 
 _COSTS = {
     Strategy.STATELESS: "one pass over new rows; no state",
     Strategy.INCREMENTAL: "one update of state per new row and window",
-    Strategy.KEPT: "as incremental below the cut; above it, each epoch costs the size of the kept rows, not of the history",
-    Strategy.ON_VIEW: "each epoch costs the size of the view it reads, not of the history",
+    Strategy.GATHERED: "each epoch costs the rows of the groups that it touches, not the history",
     Strategy.RECOMPUTE: "each epoch reads the whole history again: the cost grows with the stream",
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
-    """All that can be told about one view before it runs."""
+    """All that is known about one view before it runs."""
 
     view: str
     job: str
@@ -41,6 +45,14 @@ class Explanation:
     cost: str
     guarantee: str
     warnings: tuple[str, ...]
+    patterns: tuple[str, ...] = ()
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return f'<pre style="white-space:pre-wrap">{escape(str(self))}</pre>'
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         key = "none" if self.key is None else ", ".join(self.key) or "one row"
@@ -58,6 +70,8 @@ class Explanation:
         lines = [f"view {self.view}", *(f"  {name:<10} {text}" for name, text in facts)]
         lines.append("  below the cut (Spark keeps it)" if self.above else "  runs as")
         lines += [f"    {line}" for line in self.cut.splitlines()]
+        for pattern in self.patterns:
+            lines += ["  the automaton of the pattern", *(f"    {line}" for line in pattern.splitlines())]
         if self.above:
             lines += ["  above the cut (evaluated each epoch)", *(f"    {line}" for line in self.above.splitlines())]
         return "\n".join(lines)
@@ -76,7 +90,7 @@ def _explain(member: Member, job: Job, declared: Declared) -> Explanation:
     once = cut.base is None and not cut.streams
     if cut.strategy is Strategy.RECOMPUTE and not once:
         names = ", ".join(cut.streams)
-        warnings.append(f"every epoch reads all of {names} again; a GROUP BY below the part that needs all rows would let Penstock keep that instead")
+        warnings.append(f"every epoch reads all rows of {names} again; a GROUP BY below the part that needs them lets Penstock keep its rows instead")
     return Explanation(
         member.name,
         job.name,
@@ -88,10 +102,25 @@ def _explain(member: Member, job: Job, declared: Declared) -> Explanation:
         outputs(member),
         _stages(member, job),
         _state(member, declared),
-        "one pass over the tables, whenever the app starts" if once else _COSTS[cut.strategy],
+        "one pass over the tables, whenever the app starts" if once else _cost(cut, declared),
         _guarantee(member),
         tuple(warnings),
+        tuple(str(taken_apart(part.pattern).program) for part in walk(member.view.query) if isinstance(part, Operate) and part.pattern is not None),
     )
+
+
+def _cost(cut: Cut, declared: Declared) -> str:
+    """What an epoch costs, in rows that it looks at."""
+    if cut.strategy not in (Strategy.KEPT, Strategy.ON_VIEW):
+        return _COSTS[cut.strategy]
+    what = f"rows of {cut.base}" if cut.base is not None else "kept rows"
+    found = way(cut, schemas(declared.declarations))
+    if found.groups is not None:
+        of = f"({', '.join(found.groups)})" if found.groups else "all rows"
+        return f"the {what} that an epoch changes are added to stored partial results of each group of {of}: it costs what changed"
+    if found.parts:
+        return f"an epoch looks at the {what} that have the same ({', '.join(found.parts)}) as one that it changes"
+    return f"an epoch looks at all {what}: the plan needs them at once"
 
 
 def _stages(member: Member, job: Job) -> tuple[str, ...]:
@@ -101,6 +130,7 @@ def _stages(member: Member, job: Job) -> tuple[str, ...]:
     read = ", ".join(job.streams)
     above = {
         Strategy.KEPT: "kept rows -> upper plan",
+        Strategy.GATHERED: "touched groups -> upper plan",
         Strategy.ON_VIEW: f"rows of {member.cut.base} -> upper plan",
         Strategy.RECOMPUTE: "history -> plan",
     }
@@ -117,29 +147,46 @@ def _state(member: Member, declared: Declared) -> str:
         return "none: read again from the source" if cut.streams else "none"
     if cut.strategy is Strategy.ON_VIEW:
         return f"the rows of {cut.base}, in the results store"
-    entries = scoped(member.view, declared.declarations)
-    seen = {name: entry for name, entry in entries.items() if isinstance(entry, Stream)}
-    shapes = Shapes(lambda name: name in seen)
-    windowed = [part for part in walk(cut.lower) if isinstance(part, Aggregate) and window_of(part) is not None and shapes.reads_stream(part)]
-    streams = [seen[name] for name in cut.streams]
-    if windowed and cut.watermarked and all(stream.lateness for stream in streams) and all(closes(part, entries) for part in windowed):
-        size = next(window.size or "the session's gap" for window in map(window_of, windowed) if window is not None)
-        return f"bounded: open windows of {size} plus lateness of {', '.join(str(stream.lateness) for stream in streams)}"
-    if windowed:
+    if cut.strategy is Strategy.GATHERED:
+        return "the needed columns of every row, by group, never dropped: a group grows with its rows"
+    keyed = next((part for part in walk(cut.lower) if isinstance(part, Operate) and part.is_keyed), None)
+    return _kept_by_spark(cut, scoped(member.view, declared.declarations)) if keyed is None else _kept_by_key(keyed, cut)
+
+
+def _kept_by_spark(cut: Cut, entries: Mapping[str, Declaration]) -> str:
+    shapes = Shapes(lambda name: isinstance(entries.get(name), Stream))
+    grouped = [part for part in walk(cut.lower) if isinstance(part, Aggregate) and shapes.reads_stream(part)]
+    windows = {part: window for part in grouped if (window := window_of(part)) is not None}
+    lateness = [getattr(entries[name], "lateness", None) for name in cut.streams]
+    late = ", ".join(map(str, lateness))
+    if windows and cut.watermarked and all([*lateness, *(closes(part, entries) for part in windows)]):
+        size = next(iter(windows.values())).size or "the session's gap"
+        return f"bounded: open windows of {size} plus lateness of {late}"
+    if windows:
         return "one row per group and window, never dropped: no watermark passes these windows"
-    groups = next((part for part in walk(cut.lower) if isinstance(part, Aggregate) and shapes.reads_stream(part)), None)
     if any(shapes.stream_join(part) for part in walk(cut.lower)):
         if not cut.watermarked:
             return "every row of both streams, never dropped: no bound on time both ways says which can still be joined"
-        lateness = ", ".join(str(stream.lateness) for stream in streams)
-        grown = groups is not None and grouping_expressions(groups) and not times_grouped(groups, entries)
-        more = "; and one row per distinct key, never dropped" if grown else ""
-        return f"bounded: rows that can still be joined, plus lateness of {lateness}{more}"
+        more = "; and one row per distinct key, never dropped" if _is_keyed(grouped) and not times_grouped(grouped[0], entries) else ""
+        return f"bounded: rows that can still be joined, plus lateness of {late}{more}"
     if isinstance(cut.lower, Order):
         return "bounded: a count of the rows up to the limit"
-    if groups is not None and not grouping_expressions(groups):
+    if grouped and not _is_keyed(grouped):
         return "bounded: one row"
     return "one row per distinct key, never dropped: it grows with the number of keys"
+
+
+def _kept_by_key(node: Operate, cut: Cut) -> str:
+    waiting = "; and rows until the watermark has passed them" if cut.watermarked else ""
+    if node.pattern is not None:
+        return kept_for(node.pattern) + waiting
+    lasting = node.option("ttl")
+    bound = "for as long as it keeps it" if lasting is None else f"until {lasting} after the last row of the key"
+    return f"what {node.function} keeps of each ({', '.join(node.keys)}), {bound}{waiting}"
+
+
+def _is_keyed(grouped: Sequence[Aggregate]) -> bool:
+    return bool(grouped and grouping_expressions(grouped[0]))
 
 
 def _guarantee(member: Member) -> str:

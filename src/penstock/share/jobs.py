@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
-from penstock.plan.cut import Cut, cut
-from penstock.plan.declare import Declared, Emit, Secret, Sink, Stream, Table, View
-from penstock.plan.keys import ALL_COLUMNS
-from penstock.plan.nodes import names_read
-from penstock.plan.text import sql
-from penstock.plan.watermarks import scoped
+from penstock.plan.cut.decide import Cut, Strategy, cut
+from penstock.plan.expression.parsed import parsed
+from penstock.plan.model.declare import Declared, Emit, Secret, Sink, Stream, Table, View
+from penstock.plan.model.keys import ALL_COLUMNS
+from penstock.plan.model.nodes import Node, Operate, names_read, walk
+from penstock.plan.model.text import sql
+from penstock.plan.model.user_code import digest
+from penstock.plan.model.watermarks import scoped
 from penstock.source.options import meaning_of
+
+_FOLLOWS = "by changes"  # what is stored to follow rows: a view with state of another kind is evaluated once more
 
 
 @dataclass(frozen=True)
 class Member:
-    """One view of a job, how it is kept, and the sinks that deliver it."""
+    """One view of a job, how it is kept, and the sinks that deliver it.
+
+    `fingerprint` changes when the part of its plan does that is evaluated above the job's streaming query, from rows that are stored: the
+    view can then be evaluated again without reading a stream.
+    """
 
     view: View
     cut: Cut
     sinks: tuple[Sink, ...]
+    fingerprint: str = ""
 
     @property
     def name(self) -> str:
@@ -46,17 +55,13 @@ class Member:
 class Job:
     """`members[0]` owns the streaming query; the others follow, each after the view it reads.
 
-    `old_fingerprint` is what the same job was known by when the address of a source still counted as its meaning.
+    `fingerprint` covers only what the job's checkpoint depends on: the owner's plan below the cut, and what its streams mean. Members come and
+    go without it.
     """
 
     name: str
     members: tuple[Member, ...]
     fingerprint: str
-    old_fingerprint: str = ""
-
-    def is_known_by(self, fingerprint: str) -> bool:
-        """Whether that is what a job of the same meaning was known by."""
-        return fingerprint in (self.fingerprint, self.old_fingerprint)
 
     @property
     def cut(self) -> Cut:
@@ -74,12 +79,14 @@ def jobs(declared: Declared) -> tuple[Job, ...]:
     for member in members.values():
         if member.cut.base is not None:
             followers.setdefault(_owner(member, members), []).append(member)
-    return tuple(
-        Job(name, tuple(team), _fingerprint(team, declared, meaning_of), _fingerprint(team, declared, dict))
-        for name, member in members.items()
-        if member.cut.base is None
-        for team in [[member, *_in_reading_order(followers.get(name, []))]]
-    )
+    return tuple(_job([member, *_in_reading_order(followers.get(name, []))], declared) for name, member in members.items() if member.cut.base is None)
+
+
+def _job(group: list[Member], declared: Declared) -> Job:
+    known: dict[str, Member] = {}
+    for member in group:
+        known[member.name] = replace(member, fingerprint=_of_member(member, known, declared))
+    return Job(group[0].name, tuple(known.values()), _of_checkpoint(group[0], declared))
 
 
 def _member(view: View, declared: Declared) -> Member:
@@ -103,21 +110,52 @@ def _in_reading_order(members: list[Member]) -> list[Member]:
     return placed
 
 
-def _fingerprint(members: list[Member], declared: Declared, counted: Callable[[Mapping[str, object]], Mapping[str, object]]) -> str:
-    """Changes when the job's results could: its plans, its streams' meaning, the `counted` options of the tables' and streams' connectors."""
-    parts: list[str] = []
-    for member in members:
-        parts += [member.name, member.cut.strategy.value, sql(member.cut.lower), member.cut.mode, member.view.emit.value, str(member.stored)]
-        parts += [sql(member.cut.upper) if member.cut.upper else ""]
-        seen = scoped(member.view, declared.declarations)
-        for name in dict.fromkeys((*names_read(member.cut.lower), *(names_read(member.cut.upper) if member.cut.upper else ()))):
-            source = seen.get(name)
-            if isinstance(source, Stream | Table):
-                options = sorted((key, value.name if isinstance(value, Secret) else str(value)) for key, value in counted(source.options).items())
-                parts += [source.name, source.schema.ddl, str([column.computed for column in source.schema if column.computed]), str(options)]
-            if isinstance(source, Stream):
-                parts += [str(source.event_time), str(source.lateness)]
+def _of_checkpoint(owner: Member, declared: Declared) -> str:
+    """Changes when what the streaming query gives could."""
+    cut = owner.cut
+    parts = [owner.name, cut.strategy.value, sql(cut.lower), cut.mode, str(cut.keys), owner.view.emit.value, str(owner.stored)]
+    parts += [sql(cut.upper)] if cut.upper is not None and not _from_stored(owner) else []
+    read = (cut.lower, *([cut.upper] if cut.upper is not None and not _from_stored(owner) else []))
+    names = dict.fromkeys(name for plan in read for name in names_read(plan))
+    return _hashed([*parts, *_sources(owner, names, declared), *_functions(read, declared)])
+
+
+def _from_stored(member: Member) -> bool:
+    """Whether what is above the cut is evaluated from rows that the store has: then it can change while what is below stays."""
+    return member.cut.strategy in (Strategy.KEPT, Strategy.ON_VIEW)
+
+
+def _of_member(member: Member, before: Mapping[str, Member], declared: Declared) -> str:
+    """Changes when what is made of the stored rows below could; those are what another member says, where it follows one."""
+    upper, base = member.cut.upper, member.cut.base
+    if upper is None or not _from_stored(member):
+        return ""
+    parts = [_FOLLOWS, member.name, sql(upper), member.view.emit.value, before[base].fingerprint if base is not None else ""]
+    return _hashed([*parts, *_sources(member, names_read(upper), declared), *_functions([upper], declared)])
+
+
+def _sources(member: Member, names: Iterable[str], declared: Declared) -> Iterator[str]:
+    """What the streams and tables among `names` mean, as the view sees them."""
+    seen = scoped(member.view, declared.declarations)
+    for name in names:
+        source = seen.get(name)
+        if isinstance(source, Stream | Table):
+            options = sorted((key, value.name if isinstance(value, Secret) else str(value)) for key, value in meaning_of(source.options).items())
+            yield from (source.name, source.schema.ddl, str([column.computed for column in source.schema if column.computed]), str(options))
+        if isinstance(source, Stream):
+            yield from (str(source.event_time), str(source.lateness))
+
+
+def _hashed(parts: Iterable[str]) -> str:
     return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:16]
+
+
+def _functions(plans: Iterable[Node], declared: Declared) -> list[str]:
+    """What the Python functions that the plans apply or call say; nothing of an app that declares none."""
+    found = {part.function for plan in plans for part in walk(plan) if isinstance(part, Operate) and part.pattern is None}
+    called = {call.name.lower() for plan in plans for call in parsed(sql(plan)).calls} if declared.functions else set()
+    found |= {entry.target for name, entry in declared.functions.items() if name.lower() in called}
+    return [digest(declared.folder, target) for target in sorted(found)]
 
 
 def outputs(member: Member) -> str:

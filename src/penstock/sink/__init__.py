@@ -1,5 +1,5 @@
-"""Where results leave: the results store of every view, and the sinks that deliver its change log.
+"""Where results leave: the sinks that deliver a view's change log, each epoch once where they can promise it.
 
-`store` says what a results store promises, `sqlite` and `postgres_store` are the two; `delivery` opens a sink; `options`
-holds what can be known about sinks without Spark or a database.
+`options` is what can be known without Spark or a database; `spec` says what a sink is given and what it must do; `open` opens one by its
+connector: `kafka/`, `postgres/`, `sqlite/`, `files/`, `callback` and `console`. `arrow_rows` turns changes into columns.
 """

@@ -1,90 +1,52 @@
-"""Rows of JSON as an Arrow table of the view's own types."""
+"""The rows of a view as columns of Arrow, with the view's own types."""
 
 from __future__ import annotations
 
-import base64
-import json
-from collections.abc import Callable, Sequence
-from datetime import date, datetime
-from decimal import Decimal
-from typing import Any
+from collections.abc import Sequence
 
 import pyarrow as pa
 
-from penstock.schema import Schema
-from penstock.sink.ddl import Type, parse_type
+from penstock.schema import Schema, Type, parse_type
+from penstock.values import reader
 
-_PLAIN: dict[str, pa.DataType] = {
+SIMPLE_TYPES: dict[str, pa.DataType] = {
+    "string": pa.string(),
+    "boolean": pa.bool_(),
     "tinyint": pa.int8(),
     "smallint": pa.int16(),
     "int": pa.int32(),
     "bigint": pa.int64(),
     "float": pa.float32(),
     "double": pa.float64(),
-    "boolean": pa.bool_(),
-    "binary": pa.binary(),
     "date": pa.date32(),
     "timestamp": pa.timestamp("us", tz="UTC"),
     "timestamp_ntz": pa.timestamp("us"),
+    "binary": pa.binary(),
     "void": pa.null(),
 }
-_READ: dict[str, Callable[[Any], Any]] = {
-    "decimal": Decimal,
-    "date": date.fromisoformat,
-    "timestamp": datetime.fromisoformat,
-    "timestamp_ntz": datetime.fromisoformat,
-    "binary": base64.b64decode,
-    "float": float,
-    "double": float,
-    "tinyint": int,
-    "smallint": int,
-    "int": int,
-    "bigint": int,
-    "variant": lambda value: json.dumps(value, ensure_ascii=False),
-}
 
 
-def arrow_type(kind: Type) -> pa.DataType:
-    """Arrow's type for one of Spark's; text for what Arrow has no equal of."""
+def arrow_schema(schema: Schema) -> pa.Schema:
+    """The columns of a view as Arrow's; what has no type there (intervals, variants) is text."""
+    return pa.schema([(column.name, _arrow_type(parse_type(column.type))) for column in schema])
+
+
+def _arrow_type(kind: Type) -> pa.DataType:
     match kind.name:
         case "decimal":
             return pa.decimal128(*kind.arguments)
-        case "struct":
-            return pa.struct([pa.field(name, arrow_type(part)) for name, part in kind.fields])
         case "array":
-            return pa.list_(arrow_type(kind.fields[0][1]))
+            return pa.list_(_arrow_type(kind.fields[0][1]))
         case "map":
-            return pa.map_(arrow_type(kind.fields[0][1]), arrow_type(kind.fields[1][1]))
-        case _:
-            return _PLAIN.get(kind.name, pa.string())
+            return pa.map_(_arrow_type(kind.fields[0][1]), _arrow_type(kind.fields[1][1]))
+        case "struct":
+            return pa.struct([(name, _arrow_type(part)) for name, part in kind.fields])
+        case name:
+            return SIMPLE_TYPES.get(name, pa.string())
 
 
 def arrow_table(schema: Schema, rows: Sequence[str], ops: Sequence[str] | None = None) -> pa.Table:
-    """The rows with the view's columns; `ops` becomes a first column `_op`."""
-    decoded = [json.loads(row) for row in rows]
-    names, columns = (["_op"], [pa.array(ops, pa.string())]) if ops is not None else ([], [])
-    for column in schema:
-        kind = parse_type(column.type)
-        read = _reader(kind)
-        values = [None if (value := row.get(column.name)) is None else read(value) for row in decoded]
-        names.append(column.name)
-        columns.append(pa.array(values, arrow_type(kind)))
-    return pa.table(columns, names=names)
-
-
-def _reader(kind: Type) -> Callable[[Any], Any]:
-    """What makes a Python value of a JSON one that is not null."""
-    if kind.name == "struct":
-        parts = [(name, _reader(part)) for name, part in kind.fields]
-        return lambda value: {name: None if value.get(name) is None else read(value[name]) for name, read in parts}
-    if kind.name == "array":
-        element = _reader(kind.fields[0][1])
-        return lambda value: [None if one is None else element(one) for one in value]
-    if kind.name == "map":
-        key, inner = _reader(kind.fields[0][1]), _reader(kind.fields[1][1])
-        return lambda value: [(key(name), None if one is None else inner(one)) for name, one in value.items()]
-    return _READ.get(kind.name, _same)
-
-
-def _same(value: Any) -> Any:
-    return value
+    """Rows of JSON as a table; `ops` becomes a first column `_op`."""
+    read = reader(schema, for_arrow=True)
+    table = pa.Table.from_pylist([read(row) for row in rows], schema=arrow_schema(schema))
+    return table if ops is None else table.add_column(0, "_op", pa.array(ops, pa.string()))

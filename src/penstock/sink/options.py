@@ -1,12 +1,14 @@
-"""What every sink connector can be told and can promise: one row per option, checked without Spark or a connection."""
+"""The options and promises of every sink connector: one row per option, checked without Spark or a connection."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
-from penstock.errors import OptionFault, PromiseFault
-from penstock.option import Option, check_present, check_value, unknown
+from penstock.elsewhere import CONNECTORS
+from penstock.errors import OptionFault, PromiseFault, UserError
+from penstock.option import Option, absent, check_value, raise_all, tried, unknown
 
 AT_LEAST_ONCE = "at-least-once"
 EXACTLY_ONCE = "exactly-once"
@@ -38,10 +40,20 @@ SINKS: Mapping[str, Connector] = {
         _ALL,
         "",
     ),
+    "sqlite": Connector(
+        (
+            Option("path", "the file on this machine, relative to the app; made if it is absent", required=True, kind="file"),
+            Option("table", "the table to write; made if it is absent", required=True),
+        ),
+        _ALL,
+        "",
+    ),
     "files": Connector(
         (
             Option("path", "the folder to write to on this machine, relative to the app; one folder per epoch in it", required=True, kind="folder"),
             Option("format", "what the files hold", default="json", choices=("json", "csv", "parquet")),
+            Option("partition_by", "columns with commas whose values become folders, `country=PT/`, in the folder of each epoch; absent: none"),
+            Option("file_mb_max", "megabytes that a file may have; the rows of an epoch are split over several", default="128", kind="rate"),
         ),
         _ALL,
         "",
@@ -57,8 +69,8 @@ SINKS: Mapping[str, Connector] = {
             Option("sasl", "SASL mechanism", default="PLAIN", choices=("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")),
             Option("tls_ca", "PEM file of the authority that signed the brokers' certificates; turns TLS on"),
             Option(
-                "anew",
-                "exactly-once, a view without a key that begins anew over a topic with its old rows: refuse, or append them all once more",
+                "on_rebuild",
+                "exactly-once, a view without a key that is rebuilt while its topic holds its old rows: refuse, or append them all once more",
                 default="refuse",
                 choices=("refuse", "append"),
             ),
@@ -91,23 +103,31 @@ def delivery_of(options: Mapping[str, object]) -> str:
 
 
 def check_sink_options(name: str, options: Mapping[str, object]) -> None:
-    """OptionFault or PromiseFault when sink `name` is told what its connector does not know or cannot promise.
+    """OptionFault or PromiseFault when sink `name` is given what its connector does not know or cannot promise.
 
     A secret's value may be a reference: any object with a `name`.
     """
     given = {option.lower(): value for option, value in options.items()}
     connector = _connector(name, given)
+    raise_all(_faults(name, connector, given))
+
+
+def _faults(name: str, connector: str, given: Mapping[str, object]) -> Iterator[UserError]:
+    what = f"sink `{name}`"
     known = {option.name: option for option in sink_options(connector)}
     for option, value in given.items():
-        if option not in known:
-            raise unknown(f"sink `{name}`: the connector {connector} has no option `{option}`", option, tuple(known), "it has")
-        check_value(f"sink `{name}`", known[option], value)
-    check_present(f"sink `{name}`", known.values(), given)
+        if option in known:
+            yield from tried(partial(check_value, what, known[option], value))
+        else:
+            yield unknown(f"{what}: the connector {connector} has no option `{option}`", option, tuple(known), "it has", value)
+    missing = list(absent(what, known.values(), given))
+    yield from missing
     if connector == "kafka" and ("user" in given) != ("password" in given):
-        raise OptionFault(f"sink `{name}`: `user` and `password` go together", hint="give both or neither")
-    if connector == "callback" and str(given["callback"]).count(":") != 1:
-        raise OptionFault(f"sink `{name}`: `callback` wants module:function, not '{given['callback']}'", hint="e.g. callback = 'alerts:send'")
-    _check_promise(name, connector, delivery_of(given))
+        yield OptionFault(f"{what}: `user` and `password` go together", hint="give both or neither")
+    if connector == "callback" and not missing and str(given["callback"]).count(":") != 1:
+        yield OptionFault(f"{what}: `callback` wants module:function, not '{given['callback']}'", hint="e.g. callback = 'alerts:send'")
+    if given.get("delivery") in (None, *_ALL):
+        yield from tried(partial(_check_promise, name, connector, delivery_of(given)))
 
 
 def _connector(name: str, options: Mapping[str, object]) -> str:
@@ -115,7 +135,10 @@ def _connector(name: str, options: Mapping[str, object]) -> str:
     if given is None:
         raise OptionFault(f"sink `{name}` lacks the option `connector`", hint=f"a sink can be: {', '.join(SINKS)}")
     if given not in SINKS:
-        raise unknown(f"sink `{name}`: there is no connector `{given}` for a sink", str(given), tuple(SINKS), "a sink can be")
+        ours = CONNECTORS.get(str(given).lower())
+        fault = unknown(f"sink `{name}`: there is no connector `{given}` for a sink", str(given), tuple(SINKS), "a sink can be")
+        fault.hint = f"use connector = '{ours}'" if ours in SINKS else fault.hint
+        raise fault
     return str(given)
 
 

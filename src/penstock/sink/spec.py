@@ -37,7 +37,7 @@ class SinkWriter(Protocol):
 
     ledger: str
 
-    def position(self, incarnation: str) -> int | None:
+    def position(self, generation: str) -> int | None:
         """The last epoch in the sink's own ledger, -1 if none; None: it has no ledger, the results store keeps its place.
 
         A sink with a ledger is taken over: an older driver that still writes to it is fenced.

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from penstock.schema import Schema
-from penstock.source.broken import BrokenFiles
+from penstock.source.files.broken import BrokenFiles
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -67,7 +67,7 @@ class Source(Protocol):
     The DataFrame it gives has `__position STRING` (JSON: topic, partition, offset; file and line where known; row) and
     either `__value BINARY|STRING` (one record each, to be decoded) or the stream's columns already typed, then perhaps with
     `__corrupt STRING`: the record as it was, where it does not fit the columns. Live rows may have no position where
-    telling it costs every row: positions are asked of history.
+    giving it costs every row: positions are asked of history.
     """
 
     def live(self, spark: SparkSession, limits: Limits) -> DataFrame: ...

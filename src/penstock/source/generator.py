@@ -21,7 +21,7 @@ from penstock.eventtime import interval
 from penstock.option import STREAM, moment
 from penstock.schema import Column
 from penstock.source import Limits, SourceSpec, Span
-from penstock.source.files import Files
+from penstock.source.files.source import Files
 from penstock.source.landing import land
 from penstock.source.options import GENERATED, option_value, options_of
 from penstock.source.supplier import Supplier, Supply, files_for, landed
@@ -65,7 +65,7 @@ class Generator:
             supplier.stop()
 
     def caught_up(self, timeout_s: float) -> bool:
-        """A run that shall end takes all rows of a bounded stream, and about a second's of an endless one."""
+        """A run that ends takes all rows of a bounded stream, and about a second's of an endless one."""
         self._supplier().finish(int(self._supply.per_second or 0))
         return True
 
@@ -103,7 +103,7 @@ class Generator:
         return self._by_type(column)
 
     def _by_type(self, column: Column) -> str:
-        """A value for a column of which nothing is said: one of the key's names, a number up to 100, the time of the row."""
+        """A value for a column without options: one of the key's names, a number up to 100, the time of the row."""
         drawn = self._uniform(zlib.crc32(column.name.lower().encode()))
         label = column.name.replace("\\", "\\\\").replace("'", "\\'")
         choices = {

@@ -20,8 +20,19 @@ def land(file: Path, content: bytes, *, synced: bool = False) -> bool:
                 written.flush()
                 os.fsync(written.fileno())
         os.link(fresh, file)  # unlike a rename it does not replace what another driver has landed meanwhile
+        if synced:
+            _sync_folder(file.parent)
     except FileExistsError:
         return False
     finally:
         fresh.unlink(missing_ok=True)
     return True
+
+
+def _sync_folder(folder: Path) -> None:
+    """So that the name of a new file is on the disk too."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

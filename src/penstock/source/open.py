@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import OptionFault
+from penstock.formats import file_options, holds_documents, reader_options
 from penstock.option import STREAM, TABLE
 from penstock.source import Source, SourceSpec, Span
-from penstock.source.files import Files, by_header, located, plain, present
+from penstock.source.files.source import Files
+from penstock.source.files.tail import Tail
 from penstock.source.generator import Generator
-from penstock.source.kafka import Kafka
+from penstock.source.http import Http
+from penstock.source.kafka.source import Kafka
 from penstock.source.options import CONNECTORS_OF, option_value
 from penstock.source.postgres import table_rows
 from penstock.source.socket import Socket
-from penstock.source.tail import Tail
 
-_SOURCES: Mapping[str, Callable[[SourceSpec], Source]] = {"kafka": Kafka, "files": Files, "socket": Socket, "generator": Generator}
+_SOURCES: Mapping[str, Callable[[SourceSpec], Source]] = {"kafka": Kafka, "files": Files, "socket": Socket, "http": Http, "generator": Generator}
 
 
 def open_source(spec: SourceSpec) -> Source:
@@ -47,16 +48,16 @@ def table_frame(spark: SparkSession, spec: SourceSpec) -> DataFrame:
 
 
 def _file_table(spark: SparkSession, spec: SourceSpec) -> DataFrame:
-    path = located(spec.folder, spec.options["path"])
+    files = Files(spec)
+    present = files.present()
+    if not present:
+        raise OptionFault(f"table `{spec.name}`: there is no file at {spec.options['path']}", hint=f"it was looked for at {files.path}")
+    if len(spec.schema):
+        return files.history(spark, Span())
+    files.check(present)
     shape = option_value(spec.options, "files", "format") or "json"
-    if "://" not in path and not present(path):
-        raise OptionFault(f"table `{spec.name}`: there is no file at {spec.options['path']}", hint=f"it was looked for at {path}")
-    if not len(spec.schema):
-        header = option_value(spec.options, "files", "header") or "false"
-        csv = {"header": header, "inferSchema": "true", "escape": '"'} if shape == "csv" else {}
-        orders = by_header(present(path)) if header == "true" and shape == "csv" and "://" not in path else {}
-        reader = spark.read.format(shape).options(**csv)
-        if len(orders) > 1 and len(set(map(frozenset, orders))) == 1:
-            return reduce(DataFrame.unionByName, (reader.load([plain(file) for file in files]) for files in orders.values()))
-        return reader.load(path)
-    return Files(spec).history(spark, Span())
+    header = option_value(spec.options, "files", "header") or "false"
+    csv = {"header": header, "inferSchema": "true"} if shape == "csv" else {}
+    written = {**reader_options(spec.options), **file_options(spec.options)} if shape in ("csv", "json") else {}
+    more_lines = {"multiLine": "true"} if holds_documents(spec.options) else {}
+    return spark.read.format(shape).options(**csv, **written, **more_lines).load(files.path)

@@ -1,6 +1,6 @@
 """A Postgres table as reference data: one SELECT in the driver, carried to Spark as Arrow.
 
-The rows are those of the moment of reading. Meant for tables that fit the driver's memory. A declared type decides in which form a value
+The rows are those of the moment of reading. For tables that fit the driver's memory. A declared type decides in which form a value
 comes: as STRING it is what the database writes. A value that its type cannot hold is an error that names the column, never NULL.
 """
 
@@ -21,6 +21,7 @@ from penstock.errors import NameFault, SourceError, TypeFault
 from penstock.schema import Column, quote
 from penstock.source import SourceSpec
 from penstock.source.options import option_value
+from penstock.store.postgres_server import unavailable
 
 Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 _CONNECT_SECONDS = 10
@@ -44,14 +45,20 @@ _SCALE = re.compile(r"decimal\(\d+,(\d+)\)")
 
 def table_rows(spark: SparkSession, spec: SourceSpec) -> DataFrame:
     """The table with the declared columns and types, or as the database has it where none are declared."""
-    rows = spark.createDataFrame(_read(spec))
+    return rows_frame(spark, spec, read_table(spec))
+
+
+def rows_frame(spark: SparkSession, spec: SourceSpec, read: pyarrow.Table) -> DataFrame:
+    """What `read_table` gave, with the declared columns and types."""
+    rows = spark.createDataFrame(read)
     if not len(spec.schema):
         return rows
     found = {name.lower(): name for name in rows.columns}
     return rows.select(*(F.col(quote(found[column.name.lower()])).cast(column.type).alias(column.name) for column in spec.schema))
 
 
-def _read(spec: SourceSpec) -> pyarrow.Table:
+def read_table(spec: SourceSpec) -> pyarrow.Table:
+    """The rows of the database's table as they are now."""
     name = sql.Identifier(*spec.options["table"].split("."))
     try:
         with _connect(spec) as connection, connection.cursor() as cursor:
@@ -69,7 +76,8 @@ def _read(spec: SourceSpec) -> pyarrow.Table:
                     _require_years(connection, spec, name, column, kind)
                 raise
     except psycopg.Error as error:
-        raise SourceError(
+        kind = type(unavailable("", error)) if isinstance(error, psycopg.OperationalError) else SourceError
+        raise kind(
             f"table `{spec.name}` cannot be read from Postgres: {str(error).strip().splitlines()[0]}",
             hint="check host, port, database, user and table",
         ) from None

@@ -112,7 +112,7 @@ class Recorder:
     def _land(self, lines: bytes) -> None:
         if not lines:
             return
-        # Line ends are made alike here, on bytes: Spark's text functions would mend bytes that are not UTF-8.
+        # Line ends are made alike here, on bytes: Spark's text functions would replace bytes that are not UTF-8.
         content = (lines if lines.endswith(b"\n") else lines + b"\n").replace(b"\r\n", b"\n")
         while not self._lands(content):
             if self._has_landed:

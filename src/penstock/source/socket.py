@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import SourceError
 from penstock.source import Limits, SourceSpec, Span
-from penstock.source.files import Files
+from penstock.source.files.source import Files
 from penstock.source.options import option_value
 from penstock.source.recorder import Recorder
 
@@ -50,7 +50,7 @@ class Socket:
             recorder.stop()
 
     def caught_up(self, timeout_s: float) -> bool:
-        """Records until the server hangs up or falls silent; for a run that shall end once it has read what there is.
+        """Records until the server hangs up or falls silent; for a run that ends once it has read what there is.
 
         SourceError where no server answered: what there is cannot be known then.
         """
@@ -65,7 +65,7 @@ class Socket:
         with _guard:
             recorder = _recorders.get(self._folder)
             if recorder is not None and recorder.address != (self._host, self._port):
-                recorder.stop()  # the stream was declared anew, with another server
+                recorder.stop()  # the stream was redeclared, with another server
                 recorder = None
             if recorder is None:
                 recorder = Recorder(self._host, self._port, self._folder)

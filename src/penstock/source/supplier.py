@@ -55,7 +55,7 @@ class Supplier:
             self._thread.join()
 
     def finish(self, at_least: int) -> None:
-        """Land all that is left of a bounded stream, or `at_least` rows more of an endless one: for a run that shall end."""
+        """Land all that is left of a bounded stream, or `at_least` rows more of an endless one: for a run that ends."""
         rest = at_least if self.supply.rows is None else self.supply.rows - self._next_row
         self._land(rest)
 

@@ -12,9 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
+from penstock.dev.broker import free_port
 from penstock.errors import ToolError
-from penstock.spark.broker import free_port
-from penstock.spark.home import real_home
+from penstock.spark.session.spark_home import real_home
 
 _START_SECONDS_MAX = 90.0
 

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from penstock.testing.reference import Input, answer, duration
 
-QUERIES = Path("tests") / "queries"
+QUERIES = Path(__file__).parent
 _GROUP_SIZE = 14
 _COLUMN = re.compile(r"(?:`([^`]+)`|\b(\w+)) ((?:ARRAY|MAP|STRUCT)<[^>]*>|DECIMAL\([^)]*\)|[A-Z]+)(?=[,\n)])")
 

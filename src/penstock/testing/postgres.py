@@ -18,8 +18,8 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
+from penstock.dev.broker import free_port
 from penstock.errors import ToolError
-from penstock.spark.broker import free_port
 
 _START_SECONDS_MAX = 30.0
 
@@ -156,7 +156,7 @@ def server_programs() -> Path:
 
 
 def _account() -> pwd.struct_passwd | None:
-    """Whom the server runs as when we are root; None: as ourselves."""
+    """The user that the server runs as when we are root; None: as ourselves."""
     if os.geteuid() != 0:
         return None
     for name in ("postgres", "nobody"):

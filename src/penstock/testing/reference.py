@@ -1,7 +1,7 @@
 """A second opinion on what a view must hold, so that Spark is not only compared with itself.
 
 Event time is plain Python here: which windows and sessions a row belongs to, how far the watermark of a stream has come,
-which rows would come too late. The rest of a query is said once more in DuckDB's SQL, over the same input files.
+which rows would come too late. The rest of a query is written once more in DuckDB's SQL, over the same input files.
 
 A DuckDB text may begin with lines that name a table of rows with the window each belongs to, made by the functions below:
 
@@ -142,8 +142,8 @@ def _loaded(inputs: tuple[Input, ...]) -> duckdb.DuckDBPyConnection:
 def _directives(sql: str) -> Iterable[tuple[str, str, Assign]]:
     for kind, name, stream, rest in re.findall(r"^-- (windows|sessions): (\w+) = (\w+) (.*)$", sql, flags=re.MULTILINE):
         if kind == "windows":
-            said = {word: duration(length) for word, length in re.findall(r"(size|step|offset) (\d+ \w+)", rest)}
-            size, step, offset = said["size"], said.get("step", said["size"]), said.get("offset", timedelta())
+            lengths = {word: duration(length) for word, length in re.findall(r"(size|step|offset) (\d+ \w+)", rest)}
+            size, step, offset = lengths["size"], lengths.get("step", lengths["size"]), lengths.get("offset", timedelta())
             yield name, stream, _sliding(size, step, offset)
         else:
             keys, gap = re.findall(r"(?:by (.*) )?gap (\d+ \w+)", rest)[0]

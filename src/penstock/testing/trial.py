@@ -13,7 +13,8 @@ from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
-from penstock.share.progress import Progress
+from penstock.observe.progress import Progress
+from penstock.observe.request import RunRequest
 from penstock.wiring import open_app
 
 if TYPE_CHECKING:
@@ -72,10 +73,10 @@ class Trial:
             engine.close()
 
     def drain(self, restarts: int = 0) -> Watched:
-        """Run until every source is drained; raises what the run raises. No job may have been restarted more often than told."""
+        """Run until every source is drained; raises what the run raises. No job may have been restarted more often than allowed."""
         watched = Watched()
         with self.engine() as engine:
-            engine.run(True, threading.Event(), watched)
+            engine.run(RunRequest(drain=True, report=watched))
         assert max(progress.restarts for progress in watched.last.values()) <= restarts, watched.restarted
         return watched
 
@@ -84,7 +85,7 @@ class Trial:
         watched = Watched()
         with self.engine() as engine:
             try:
-                engine.run(True, threading.Event(), watched)
+                engine.run(RunRequest(drain=True, report=watched))
             except kind as error:
                 return error, watched
         raise AssertionError(f"the run did not raise {kind.__name__}; {watched.last}")
@@ -132,7 +133,7 @@ class Watched:
         return [progress.detail for report in self.reports for progress in report if progress.status == "restarting"]
 
     def details(self, job: str, status: str) -> list[str]:
-        """What `job` said of itself whenever it was in `status`."""
+        """What `job` reported whenever it was in `status`."""
         return [progress.detail for report in self.reports for progress in report if progress.job == job and progress.status == status]
 
 
@@ -142,13 +143,13 @@ class Live(Watched):
     def __init__(self, engine: Engine) -> None:
         super().__init__()
         self.raised: list[Exception] = []
-        self._engine = engine
+        self.engine = engine
         self._stop = threading.Event()
         self.thread = threading.Thread(target=self._work, name="trial")
 
     def _work(self) -> None:
         try:
-            self._engine.run(False, self._stop, self)
+            self.engine.run(RunRequest(stop=self._stop, report=self))
         except Exception as error:  # raised again by the test's thread
             self.raised.append(error)
 

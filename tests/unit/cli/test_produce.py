@@ -124,7 +124,7 @@ def test_a_key_that_no_record_has_is_an_error_before_anything_is_sent() -> None:
     assert list(keyed(iter([]), "name")) == []
 
 
-def test_a_file_that_is_not_there_is_told_before_a_broker_is_asked(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_not_there_is_reported_before_a_broker_is_asked(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         cli.main(["produce", str(tmp_path / "absent.json"), "--topic", "t", "--servers", "127.0.0.1:1"])
     assert ended.value.code == 2

@@ -28,6 +28,6 @@ def test_a_view_that_cannot_be_computed_leaves_the_others(monkeypatch: pytest.Mo
     monkeypatch.setattr(read, "opened", opened)
     with pytest.raises(PlanFault, match="broken2"):
         read.batch(None, json=True)  # type: ignore[arg-type]
-    told = capsys.readouterr()
-    assert told.out.splitlines() == [f'{{"view": "{view}", "row": {{"n":1}}}}' for view in "abc"]
-    assert told.err == "error: view `broken1`: Division by zero\n"
+    printed = capsys.readouterr()
+    assert printed.out.splitlines() == [f'{{"view": "{view}", "row": {{"n":1}}}}' for view in "abc"]
+    assert printed.err == "error: view `broken1`: Division by zero\n"

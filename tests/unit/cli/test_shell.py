@@ -12,8 +12,8 @@ from prompt_toolkit.document import Document
 from penstock.cli.shell import Names, obey
 from penstock.cli.sql import timed_answer
 from penstock.engine import Engine, Runner
-from penstock.plan.declare import Declared, Sink, Stream, View
-from penstock.plan.nodes import Scan
+from penstock.plan.model.declare import Declared, Sink, Stream, View
+from penstock.plan.model.nodes import Scan
 from penstock.schema import Column, Schema
 from penstock.settings import Settings
 
@@ -28,7 +28,7 @@ DECLARED = Declared(
 )
 
 
-def no_spark() -> Runner:
+def no_spark(declared: Declared) -> Runner:
     raise AssertionError("this must not need Spark")
 
 
@@ -57,7 +57,7 @@ def test_dot_commands_and_their_names_are_completed() -> None:
     assert completed(".schema to") == ["totals"]
 
 
-def test_tables_and_schema_are_told_without_spark(engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tables_and_schema_are_reported_without_spark(engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:
     assert obey(engine, ".tables")
     assert obey(engine, ".schema payments;")
     assert capsys.readouterr().out.splitlines() == ["Payments  stream", "totals    view", "card    string", "amount  decimal(12,2)"]

@@ -64,10 +64,10 @@ def test_any_other_exception_is_one_line_and_exit_code_5(tmp_path: Path, monkeyp
     with pytest.raises(SystemExit) as ended:
         cli.main(["new", str(tmp_path / "app")])
     assert ended.value.code == 5
-    told = capsys.readouterr().err
-    assert told.startswith("internal error: KeyError: 'surprise' (the trace is in ")
-    assert told.count("\n") == 1
-    trace = Path(told.rsplit(" ", 1)[1].rstrip(")\n"))
+    printed = capsys.readouterr().err
+    assert printed.startswith("internal error: KeyError: 'surprise' (the trace is in ")
+    assert printed.count("\n") == 1
+    trace = Path(printed.rsplit(" ", 1)[1].rstrip(")\n"))
     assert "Traceback" in trace.read_text()
 
 

@@ -8,14 +8,14 @@ from textwrap import dedent
 import pytest
 
 from penstock.errors import AppFault, ForbiddenFault, NameFault, SyntaxFault, UserError
-from penstock.plan.declare import Stream, View
 from penstock.plan.load import load
-from penstock.plan.nodes import Opaque, names_read
+from penstock.plan.model.declare import Stream, View
+from penstock.plan.model.nodes import Opaque, names_read
 
 STREAM = "CREATE STREAM Payments (a INT) WITH (connector = 'files');"
 PYTHON = """
-from penstock.plan.declare import Table
-from penstock.plan.statements import Create
+from penstock.plan.model.declare import Table
+from penstock.plan.sql.statements import Create
 from penstock.schema import Schema
 
 class App:
@@ -63,7 +63,7 @@ def test_a_folder_is_read_in_order_of_names(tmp_path: Path) -> None:
     assert declared.sinks["s"].view == "v"
 
 
-def test_names_inside_opaque_queries_are_spelled_as_declared(tmp_path: Path) -> None:
+def test_names_inside_opaque_queries_are_written_as_declared(tmp_path: Path) -> None:
     text = STREAM + "CREATE VIEW v AS SELECT a FROM payments NATURAL JOIN PAYMENTS;"
     view = load(write(tmp_path, app_dot_sql=text)).views["v"]
     assert isinstance(view.query, Opaque)
@@ -151,11 +151,11 @@ def test_python_files_see_the_folder_and_an_edit_is_seen_at_once(tmp_path: Path)
 @pytest.mark.parametrize(
     ("text", "line", "part"),
     [
-        ("x = 1\n\ny = 1 / 0\n", 3, "ZeroDivisionError"),
-        ("def f():\n    raise ValueError('no')\n\nf()\n", 2, "no"),
+        ("import penstock\n\ny = 1 / 0\n", 3, "ZeroDivisionError"),
+        ("def f():\n    raise ValueError('no')\n\nimport penstock\nf()\n", 2, "no"),
         ("x = (\n", 1, "not Python"),
-        ("import json\njson.loads('{')\n", 2, "JSONDecodeError"),
-        ("import sys\nsys.exit(3)\n", 2, "SystemExit"),
+        ("import json, penstock\njson.loads('{')\n", 2, "JSONDecodeError"),
+        ("import sys, penstock\nsys.exit(3)\n", 2, "SystemExit"),
     ],
 )
 def test_a_failure_in_the_user_s_code_is_shown_at_its_line(tmp_path: Path, text: str, line: int, part: str) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from penstock.plan.declare import Declared
 from penstock.plan.load import merged
-from penstock.plan.statements import parse
+from penstock.plan.model.declare import Declared
+from penstock.plan.sql.statements import parse
 from penstock.share.explain import explain
 
 APP = """
@@ -20,13 +20,14 @@ CREATE MATERIALIZED VIEW ranked AS SELECT card, rank() OVER (ORDER BY card) AS p
 
 
 def test_a_view_over_tables_alone_runs_once_and_names_no_stream() -> None:
-    told, other = explain(Declared("app", Path("."), merged(parse(APP, "app.sql"))))
-    assert told.reason == "it reads tables alone"
-    assert told.warnings == ()
-    assert told.stages == ("table(cards)", "plan", "store")
-    assert told.state == "none"
-    assert told.cost.startswith("one pass over the tables")
-    assert other.warnings[0].startswith("every epoch reads all of s again")
+    explained, other = explain(Declared("app", Path("."), merged(parse(APP, "app.sql"))))
+    assert explained.reason == "it reads tables alone"
+    assert explained.warnings == ()
+    assert explained.stages == ("table(cards)", "plan", "store")
+    assert explained.state == "none"
+    assert explained.cost.startswith("one pass over the tables")
+    assert other.reason.startswith("rank() OVER (...)")
+    assert other.warnings[0].startswith("every epoch reads all rows of s again")
 
 
 TIMED = """
@@ -58,9 +59,9 @@ PER_KEY = "one row per distinct key, never dropped"
         ("SELECT window, count(*) AS n FROM a GROUP BY window(at, '1 hour')", "bounded: open windows of 1 hour plus lateness of 1 minute"),
     ],
 )
-def test_the_state_is_told_as_it_is(query: str, state: str) -> None:
-    (told,) = explain(Declared("app", Path("."), merged(parse(f"{TIMED}CREATE MATERIALIZED VIEW v AS {query};", "app.sql"))))
-    assert told.state == state
+def test_the_state_is_reported_as_it_is(query: str, state: str) -> None:
+    (explained,) = explain(Declared("app", Path("."), merged(parse(f"{TIMED}CREATE MATERIALIZED VIEW v AS {query};", "app.sql"))))
+    assert explained.state == state
 
 
 @pytest.mark.parametrize(
@@ -72,7 +73,7 @@ def test_the_state_is_told_as_it_is(query: str, state: str) -> None:
         ("(SELECT window_time(window) AS at FROM a GROUP BY window(at, '1 minute'))", "windows of windows close one after the other"),
     ],
 )
-def test_the_reason_why_windows_are_computed_anew_is_the_true_one(rows: str, reason: str) -> None:
+def test_the_reason_why_windows_are_recomputed_is_the_true_one(rows: str, reason: str) -> None:
     query = f"SELECT window, count(*) AS n FROM {rows} GROUP BY window(at, '1 hour') EMIT ON WINDOW CLOSE"
-    (told,) = explain(Declared("app", Path("."), merged(parse(f"{TIMED}CREATE MATERIALIZED VIEW v AS {query};", "app.sql"))))
-    assert (told.strategy, told.reason) == ("recompute", reason)
+    (explained,) = explain(Declared("app", Path("."), merged(parse(f"{TIMED}CREATE MATERIALIZED VIEW v AS {query};", "app.sql"))))
+    assert (explained.strategy, explained.reason) == ("recompute", reason)

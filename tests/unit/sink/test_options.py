@@ -13,6 +13,7 @@ from penstock.sink.options import SINKS, check_sink_options, delivery_of
 
 POSTGRES: dict[str, object] = {"connector": "postgres", "database": "d", "table": "t"}
 GOOD: dict[str, dict[str, object]] = {
+    "sqlite": {"connector": "sqlite", "path": "out.db", "table": "t"},
     "postgres": POSTGRES,
     "files": {"connector": "files", "path": "out"},
     "kafka": {"connector": "kafka", "servers": "localhost:9092", "topic": "t"},
@@ -83,6 +84,7 @@ def test_a_secret_may_be_a_reference() -> None:
 def test_the_default_delivery_is_the_best_that_asks_nothing_of_readers() -> None:
     found = {connector: delivery_of(options) for connector, options in GOOD.items()}
     assert found == {
+        "sqlite": "exactly-once",
         "postgres": "exactly-once",
         "files": "exactly-once",
         "kafka": "at-least-once",
@@ -97,7 +99,7 @@ def test_exactly_once_is_refused_where_it_cannot_be_promised(connector: str) -> 
         check_sink_options("s", {**GOOD[connector], "delivery": "exactly-once"})
     assert caught.value.hint is not None
     assert "'at-least-once'" in caught.value.hint
-    assert "postgres, files or kafka" in caught.value.hint
+    assert "postgres, sqlite, files or kafka" in caught.value.hint
 
 
 @pytest.mark.parametrize("connector", sorted(SINKS))

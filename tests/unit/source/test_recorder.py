@@ -141,7 +141,9 @@ def test_no_line_is_lost_while_the_disk_is_full(tmp_path: Path, monkeypatch: pyt
     assert [record.message.split(":")[0] for record in caplog.records if "No space left" in record.message] == ["cannot record 127.0.0.1"] * 2
 
 
-def test_what_a_full_disk_does_not_take_at_the_end_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_a_full_disk_does_not_take_at_the_end_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     def full(file: Path, content: bytes, *, synced: bool) -> bool:
         recorder._stopping.set()
         raise OSError(28, "No space left on device")

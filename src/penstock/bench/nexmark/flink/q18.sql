@@ -1,0 +1,5 @@
+SELECT auction, bidder, price, channel, url, `dateTime`, extra
+FROM (
+  SELECT bid.*, row_number() OVER (PARTITION BY bidder, auction ORDER BY `dateTime` DESC, price DESC, extra DESC) AS rank_number FROM bid
+)
+WHERE rank_number <= 1;

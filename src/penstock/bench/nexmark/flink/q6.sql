@@ -1,0 +1,1 @@
+-- refused: OVER takes no input that changes, such as the winning bids of a join

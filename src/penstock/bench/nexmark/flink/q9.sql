@@ -1,0 +1,7 @@
+SELECT id, itemName, description, initialBid, reserve, `dateTime`, expires, seller, category, extra, auction, bidder, price, bid_dateTime, bid_extra
+FROM (
+  SELECT a.*, b.auction, b.bidder, b.price, b.`dateTime` AS bid_dateTime, b.extra AS bid_extra,
+    row_number() OVER (PARTITION BY a.id ORDER BY b.price DESC, b.`dateTime`, b.bidder) AS place
+  FROM auction a JOIN bid b ON a.id = b.auction AND b.`dateTime` BETWEEN a.`dateTime` AND a.expires
+)
+WHERE place <= 1;

@@ -1,0 +1,3 @@
+-- Currency conversion: each price in euros.
+CREATE MATERIALIZED VIEW q1 AS
+SELECT auction, bidder, 0.908 * price AS price, dateTime, extra FROM bid;

@@ -1,0 +1,9 @@
+-- Average price for a category: the mean of the winning bids. A join, a maximum, a mean of maxima.
+CREATE MATERIALIZED VIEW q4 AS
+SELECT q.category, avg(q.final) AS average
+FROM (
+  SELECT max(b.price) AS final, a.category
+  FROM auction a JOIN bid b ON a.id = b.auction AND b.dateTime BETWEEN a.dateTime AND a.expires
+  GROUP BY a.id, a.category
+) q
+GROUP BY q.category;

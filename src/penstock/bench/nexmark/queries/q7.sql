@@ -1,0 +1,9 @@
+-- Highest bid: the bids with the highest price of each ten seconds. A bid at the very end of a window is compared with that window too, as published.
+CREATE MATERIALIZED VIEW q7 AS
+SELECT b.auction, b.price, b.bidder, b.dateTime, b.extra
+FROM bid b JOIN (
+  SELECT max(price) AS maxprice, window_end AS dateTime
+  FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(dateTime), INTERVAL '10' SECOND))
+  GROUP BY window_start, window_end
+) m ON b.price = m.maxprice
+WHERE b.dateTime BETWEEN m.dateTime - INTERVAL '10' SECOND AND m.dateTime;

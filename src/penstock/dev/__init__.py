@@ -1,0 +1,1 @@
+"""For development: a real single-node broker, and a producer of records."""

@@ -1,0 +1,1 @@
+"""Findings about an app, one file per kind."""

@@ -1,0 +1,1 @@
+"""What Spark maintains of a plan, and what is evaluated above it."""

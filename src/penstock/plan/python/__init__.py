@@ -1,0 +1,1 @@
+"""The fluent Python face, to the same plan as SQL."""

@@ -1,0 +1,1 @@
+"""Results as files: one folder per epoch, renamed into place when it is whole."""

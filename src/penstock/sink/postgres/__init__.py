@@ -1,0 +1,1 @@
+"""Results in a Postgres table, its ledger in the same transaction."""

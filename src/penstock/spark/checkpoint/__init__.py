@@ -1,0 +1,1 @@
+"""What Spark logged of every epoch, and whether it agrees with the ledger."""

@@ -1,0 +1,1 @@
+"""A plan as a DataFrame: sources registered by name, SQL text on top."""

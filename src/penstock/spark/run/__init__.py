@@ -1,0 +1,1 @@
+"""Jobs at work: epochs, delivery, the supervisor that restarts them, and the runner behind the verbs."""

@@ -1,0 +1,1 @@
+"""From the store's log to the sinks, each epoch once."""

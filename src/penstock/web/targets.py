@@ -1,0 +1,58 @@
+"""Where a webhook may go: to public addresses, and to the hosts that a setting names. Checked when it is made and at every connect."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Collection
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from penstock.errors import OptionFault
+
+_HINT = "the setting webhook_allow names hosts to which webhooks may go all the same"
+
+
+class Target(NamedTuple):
+    """A URL whose host was resolved: the connection goes to this very address."""
+
+    scheme: str
+    host: str
+    port: int
+    address: str
+    path: str
+
+
+def resolve(url: str, allowed: Collection[str]) -> Target:
+    """OptionFault where a webhook may not go."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+    except ValueError:
+        raise OptionFault(f"`{url[:200]}` is no URL", hint="https://host/path") from None
+    host = parts.hostname or ""
+    if parts.scheme not in ("http", "https") or not host or parts.username is not None or any(ord(mark) <= 32 for mark in url):
+        raise OptionFault("a webhook goes to http or https, to a host and without a user in it", hint="https://host/path")
+    try:
+        found = [str(entry[4][0]).partition("%")[0] for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+    except (OSError, UnicodeError):
+        found = []
+    if not found:
+        raise OptionFault(f"the host {host} cannot be found", hint="check how it is written")
+    if host.lower() not in {name.strip().lower() for name in allowed if name.strip()}:
+        inside = next((address for address in found if not _is_public(address)), None)
+        if inside is not None:
+            raise OptionFault(f"a webhook does not go to {host}: {inside} is no public address", hint=_HINT)
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    return Target(parts.scheme, host, port, found[0], path)
+
+
+def _is_public(address: str) -> bool:
+    found = ipaddress.ip_address(address)
+    if isinstance(found, ipaddress.IPv6Address):
+        inner = found.ipv4_mapped or found.sixtofour or (found.teredo[1] if found.teredo else None)
+        if inner is not None:
+            found = inner
+        elif found in ipaddress.ip_network("64:ff9b::/96"):
+            found = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
+    return found.is_global and not found.is_multicast

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import pytest
+
+from penstock.errors import OptionFault
+from penstock.web.targets import resolve
+
+INSIDE = [
+    "127.0.0.1",
+    "10.1.2.3",
+    "192.168.1.1",
+    "172.16.0.1",
+    "169.254.169.254",
+    "0.0.0.0",
+    "100.64.0.1",
+    "224.0.0.1",
+    "[::1]",
+    "[fe80::1]",
+    "[fc00::1]",
+]
+HIDDEN = ["[::ffff:10.0.0.1]", "[64:ff9b::10.0.0.1]", "[2002:0a00:0001::]", "2130706433", "0x7f.1", "localhost"]
+
+
+@pytest.mark.parametrize("host", [*INSIDE, *HIDDEN])
+def test_a_webhook_does_not_go_inside_the_network(host: str) -> None:
+    with pytest.raises(OptionFault):
+        resolve(f"http://{host}/x", [""])
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://1.1.1.1/", "file:///etc/passwd", "http://", "http://u:p@1.1.1.1/", "http://1.1.1.1 /", "http://1.1.1.1:x/", "x"]
+)
+def test_what_is_no_url_of_the_web_is_refused(url: str) -> None:
+    with pytest.raises(OptionFault):
+        resolve(url, [])
+
+
+def test_public_addresses_and_allowed_hosts_pass() -> None:
+    assert resolve("https://1.1.1.1/a?b=c", []).path == "/a?b=c"
+    assert resolve("http://127.0.0.1:9/", ["x", " 127.0.0.1 "]).address == "127.0.0.1"
