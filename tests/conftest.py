@@ -30,7 +30,7 @@ FIXTURE_MARKERS = {
 
 # The files that take longest go first, so that no process is left with one of them at the end.
 LONGEST = (
-    *("test_golden.py", "test_chaos_short.py", "test_verify.py", "test_cli.py", "test_everyday.py", "test_cluster.py"),
+    *("test_golden.py", "test_chaos_short.py", "test_random_queries.py", "test_verify.py", "test_cli.py", "test_everyday.py", "test_cluster.py"),
     *("test_examples.py", "test_docs.py", "test_guarantees.py", "test_dead_letters.py", "test_sources.py", "test_outputs.py"),
 )
 

@@ -42,6 +42,11 @@ PINNED: tuple[tuple[str, str], ...] = (
     ("spark.sql.files.maxPartitionBytes", "32m"),
     # Every epoch's plan is put into words for a page that is not shown: in few words.
     ("spark.sql.ui.explainMode", "simple"),
+    # What that page would list is kept in the driver's memory: a thousand plans of large views were a gigabyte.
+    ("spark.sql.ui.retainedExecutions", "20"),
+    ("spark.ui.retainedJobs", "50"),
+    ("spark.ui.retainedStages", "50"),
+    ("spark.ui.retainedTasks", "1000"),
     # No open port, no usage reports.
     ("spark.ui.enabled", "false"),
     ("spark.ui.showConsoleProgress", "false"),
