@@ -46,6 +46,19 @@ def test_one_session_per_process(spark: SparkSession, tmp_path: Path) -> None:
     assert spark.range(3).count() == 3
 
 
+def test_a_small_broadcast_table_is_small_in_memory(spark: SparkSession) -> None:
+    def used() -> int:
+        jvm = spark._sc._jvm
+        assert jvm is not None
+        jvm.System.gc()
+        return int(jvm.java.lang.management.ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed())
+
+    before = used()
+    queries = [spark.range(5).join(spark.range(3).hint("broadcast"), "id") for _ in range(4)]
+    assert [len(query.collect()) for query in queries] == [3] * 4
+    assert used() - before < 64 << 20
+
+
 def test_a_local_checkpoint_is_written_through_the_cheap_file_system_and_keeps_its_checksums(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.txt").write_text("a\nb\na\n")

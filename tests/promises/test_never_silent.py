@@ -75,6 +75,8 @@ def test_sound_input_is_read_once_and_has_nothing_to_tell(trial: Trial, monkeypa
         answer = engine.batch("totals")
         assert [json.loads(line) for line in answer.lines] == [{"n": 2, "total": "15.00"}]
         assert list(answer.dead()) == []
+    scheduler = trial.session._sc._jsc.sc().dagScheduler()
+    assert scheduler.activeQueryToJobs().isEmpty(), "Spark keeps the jobs of an answer that was given"
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ from penstock.spark.run.epoch_input import EpochInput
 from penstock.spark.run.faults.broken_files import FilesAreBroken, newly_broken
 from penstock.spark.run.job_tables import JobTables
 from penstock.spark.run.members.group import Group, take_over
+from penstock.spark.session.release import release_frames
 from penstock.store.protocol import AlreadyCommitted, Store
 
 log = logging.getLogger("penstock.spark")
@@ -139,6 +140,7 @@ class JobRun:
             self.failure = error
             raise
         finally:
+            release_frames()
             self._in_epoch = False
 
     def _commit(self, table: pa.Table, number: int) -> None:

@@ -48,6 +48,7 @@ from penstock.spark.run.members.changing import JobsChange, analyse
 from penstock.spark.run.members.fleet import Fleet
 from penstock.spark.run.outcome import CHANGED, Ending, StatusNotes, has_changed, last_status, note_status, raise_failed, view_status
 from penstock.spark.run.supervisor import Guard
+from penstock.spark.session.release import release_frames
 from penstock.spark.session.session import open_session, stop_session
 from penstock.spark.session.warm import cancel_question, in_job_group, warm_session
 from penstock.store.protocol import DeadRow, Store
@@ -117,7 +118,8 @@ class SparkRunner:
         looks.append(SetAsideLook(batch_session, self._app if view is None else self._app.seen_by(view), lines, names_read(plan)))
         given = False
         try:
-            for row in lines.toLocalIterator(prefetchPartitions=True):
+            # DataFrame.toLocalIterator runs jobs of an execution that is over: Spark 4.3 keeps these, with plan and broadcast tables, for ever.
+            for row in lines.rdd.toLocalIterator(prefetchPartitions=True):
                 given = True
                 yield row.r
             looks[-1].found()
@@ -246,6 +248,7 @@ class SparkRunner:
         try:
             self._run(request)
         finally:
+            release_frames()
             self._busy = False
 
     def _run(self, request: RunRequest) -> None:

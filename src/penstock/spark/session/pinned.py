@@ -20,6 +20,9 @@ GUARDS = (
     "-Dorg.apache.kafka.disallowed.login.modules=com.sun.security.auth.module.JndiLoginModule,com.sun.security.auth.module.LdapLoginModule",
     "-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls=none",
 )
+# A broadcast table, however small, is built in one page of this size: by default 64 MB of the driver's memory each time that a join is run, until
+# the JVM collects it. Spark sizes these pages by a configuration of its own, which it reads from the JVM's properties.
+PAGE = "2m"
 _SECRETS = "(?i)secret|password|passwd|token|access[.]?key|credential|jaas"
 _STATE = "spark.sql.streaming.stateStore"
 
@@ -40,6 +43,7 @@ PINNED: tuple[tuple[str, str], ...] = (
     ("spark.sql.legacy.javaCharsets", "true"),
     # Tasks small enough that no core waits long for the last one.
     ("spark.sql.files.maxPartitionBytes", "32m"),
+    ("spark.buffer.pageSize", PAGE),
     # Every epoch's plan is put into words for a page that is not shown: in few words.
     ("spark.sql.ui.explainMode", "simple"),
     # What that page would list is kept in the driver's memory: a thousand plans of large views were a gigabyte.
@@ -73,7 +77,7 @@ def session_conf(settings: Settings, state: Path, jars: list[Path], java_options
     conf["spark.sql.streaming.pollingDelay"] = f"{settings.number('poll_ms')}ms"
     conf["spark.sql.streaming.stopTimeout"] = f"{round(settings.seconds('stop_timeout_s') * 1000)}ms"
     conf["spark.sql.warehouse.dir"] = (state.absolute() / "warehouse").as_uri()
-    conf["spark.driver.extraJavaOptions"] = _joined([*GUARDS, *java_options])
+    conf["spark.driver.extraJavaOptions"] = _joined([*GUARDS, f"-Dspark.buffer.pageSize={PAGE}", *java_options])
     if jars:
         conf.update(_LOCAL_CHECKPOINTS)
         conf["spark.driver.extraClassPath"] = ":".join(map(str, jars))
