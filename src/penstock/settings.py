@@ -118,7 +118,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("subscribers_max", 2000, "how many may follow views at the same time", _FROM_ONE, _at_least(1)),
     Setting("webhook_allow", "", "hosts, with commas, to which webhooks may go although they are not public, by plain http too"),
     Setting("fast_start", False, "compile less eagerly in the JVM: quicker to start, slower in long runs"),
-    Setting("quick_start", True, "start the JVM ahead, from a class archive and without MLlib; false: by Spark's own scripts"),
+    Setting("start_ahead", True, "start the JVM while Python reads the app, from a class archive and without MLlib; false: by Spark's own scripts"),
     Setting("log_level", "INFO", "level of Penstock's own log", " or ".join(_LEVELS), _is_level),
 )
 _BY_NAME = {setting.name: setting for setting in SETTINGS}

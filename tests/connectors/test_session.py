@@ -21,7 +21,7 @@ from penstock.settings import load
 from penstock.spark.session.session import open_session, stop_session
 asked = []
 signal.signal(signal.SIGINT, lambda number, frame: asked.append(number))
-chosen = {"master": "local[1]", "driver_memory": "1g", "fast_start": "true", "quick_start": sys.argv[2]}
+chosen = {"master": "local[1]", "driver_memory": "1g", "fast_start": "true", "start_ahead": sys.argv[2]}
 spark = open_session(load(overrides=chosen), Path(sys.argv[1]), app_name="interrupted")
 done = []
 def batch(rows, epoch):
@@ -77,10 +77,10 @@ def test_sql_cannot_read_a_path(spark: SparkSession, tmp_path: Path) -> None:
         spark.sql(f"SELECT * FROM text.`{tmp_path}/a.txt`")
 
 
-@pytest.mark.parametrize("quick_start", ["true", "false"])
-def test_ctrl_c_reaches_penstock_and_not_the_jvm_so_that_a_batch_can_end(tmp_path: Path, quick_start: str) -> None:
+@pytest.mark.parametrize("start_ahead", ["true", "false"])
+def test_ctrl_c_reaches_penstock_and_not_the_jvm_so_that_a_batch_can_end(tmp_path: Path, start_ahead: str) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-W", "error", "-c", INTERRUPTED, str(tmp_path), quick_start]
+    command = [sys.executable, "-W", "error", "-c", INTERRUPTED, str(tmp_path), start_ahead]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True) as child:
         deadline = time.monotonic() + 200
         while not (tmp_path / "busy").exists() and child.poll() is None and time.monotonic() < deadline:

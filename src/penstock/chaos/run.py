@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
-import subprocess
-import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,20 +14,17 @@ from penstock.chaos import damage
 from penstock.chaos.apps import Subject
 from penstock.chaos.driver import Driver, nobody_runs
 from penstock.chaos.feeder import Feeder
-from penstock.chaos.follow import canonical
 from penstock.chaos.inject import NotDone, NotSurvived, arming, injection
+from penstock.chaos.judge import await_results, catch_up, verify
 from penstock.chaos.logs import AtWork, Logs
 from penstock.chaos.parts import Parts
 from penstock.chaos.plan import Step
 from penstock.chaos.report import Injected, Outcome
 from penstock.chaos.sinks import Reader
-from penstock.errors import PenstockError
 
 RECOVERY_S = 240.0
 _NUDGE_S = 120.0
 _QUIET_S = 5.0
-_ENDS_S = 90.0
-_VERIFY_S = 600.0
 
 
 @dataclass
@@ -190,20 +183,20 @@ class Run:
         if self.feeder is not None:
             self.feeder.close()
             outcome.rows = len(self.feeder.fed.orders) + len(self.feeder.fed.payments)
-            self._await_results(outcome)
+            await_results(self.subject, self.feeder, self.reader, outcome)
         code = self.driver.stop()
         if code != 0:
             outcome.trouble.append(f"the last driver ended with code {code}: {self.driver.words[-300:]}")
         for driver in self._drivers:
             driver.sweep()
         if self.feeder is None:
-            self._catch_up(outcome)
+            catch_up(self.subject, self.folder / "drivers" / "drain.log", self._drivers, outcome)
         self.reader.finish()
         if self.reader.broken is not None:
             raise self.reader.broken
         outcome.trouble += self.reader.unread
         outcome.looks = self.reader.looks
-        self._verify(outcome)
+        verify(self.subject, outcome)
         killed = {driver.pid: at for driver in self._drivers if (at := driver.killed_at) is not None}
         outcome.unknown = logs.unknown([self._with_drivers(fault) for fault in self._at_work], killed)
 
@@ -211,58 +204,6 @@ class Run:
         """Until the last driver ended that ran while the fault was at work."""
         hit = [driver.ended for driver in self._drivers if driver.started <= fault.until and driver.ended >= fault.since]
         return replace(fault, until=max([fault.until, *hit]))
-
-    def _catch_up(self, outcome: Outcome) -> None:
-        """Take what still waits at the sources: only a run that has drained shows whether anything is missing."""
-        log = self.folder / "drivers" / "drain.log"
-        driver = Driver(self.subject.command("run", "--drain"), os.environ, log)
-        self._drivers.append(driver)
-        if driver.wait(_VERIFY_S) != 0:
-            outcome.trouble.append(f"the app could not be drained at the end: {driver.words[-300:]}")
-
-    def _await_results(self, outcome: Outcome) -> None:
-        """The views must come to hold what plain Python makes of the fed rows."""
-        assert self.feeder is not None
-        if self.subject.wanted is None:
-            return
-        wanted = {view: Counter(map(_values, rows.elements())) for view, rows in self.subject.wanted(self.feeder.fed).items()}
-        deadline = time.monotonic() + _ENDS_S
-        while (found := self._held()) != wanted and time.monotonic() < deadline:
-            time.sleep(0.5)
-        for view, rows in wanted.items():
-            more, less = found.get(view, Counter()) - rows, rows - found.get(view, Counter())
-            if less:
-                outcome.seen.note("lost", less.total(), f"view `{view}` lacks {less.total()} rows, e.g. {next(iter(less))}")
-            if more:
-                outcome.seen.note("duplicated", more.total(), f"view `{view}` has {more.total()} rows too many, e.g. {next(iter(more))}")
-        if self.reader.store.dead != self.feeder.fed.poison:
-            outcome.trouble.append(f"{self.feeder.fed.poison} rows were poisoned, {self.reader.store.dead} are among the dead letters")
-
-    def _held(self) -> dict[str, Counter[object]]:
-        try:
-            return {view: Counter(_of_pairs(row) for row in rows.elements()) for view, rows in self.reader.store.rows().items()}
-        except (OSError, PenstockError):
-            return {}
-
-    def _verify(self, outcome: Outcome) -> None:
-        command = [sys.executable, "-m", "penstock", *self.subject.command("verify", "--json")]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=_VERIFY_S, check=False)
-        except subprocess.TimeoutExpired:
-            outcome.verified = f"not within {_VERIFY_S / 60:.0f} minutes"
-            outcome.trouble.append(f"verify did not end within {_VERIFY_S / 60:.0f} minutes: nobody knows whether the results are right")
-            return
-        outcome.verified = "equal" if done.returncode == 0 else f"exit code {done.returncode}"
-        if done.returncode == 0:
-            return
-        for line in done.stdout.splitlines():
-            found = _object(line)
-            if found.get("equal") is False:
-                outcome.trouble.append(f"verify: {line[:300]}")
-                outcome.seen.lost += _count(found.get("missing"))
-                outcome.seen.duplicated += _count(found.get("extra")) + _count(found.get("different"))
-        if not any(text.startswith("verify") for text in outcome.trouble):
-            outcome.trouble.append(f"verify: {(done.stderr.strip().splitlines() or ['it printed nothing'])[-1]}")
 
     def close(self) -> None:
         """End whatever this run started and still runs, and leave nothing corrupted."""
@@ -272,28 +213,6 @@ class Run:
                 driver.kill()
             driver.sweep(5.0)
         damage.restore_last(self.subject.state)
-
-
-def _values(row: object) -> object:
-    assert isinstance(row, tuple)
-    return tuple(sorted(map(str, map(canonical, row))))
-
-
-def _of_pairs(row: object) -> object:
-    assert isinstance(row, tuple)
-    return tuple(sorted(str(value) for _, value in row))
-
-
-def _object(line: str) -> dict[str, object]:
-    try:
-        found = json.loads(line)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _count(found: object) -> int:
-    return len(found) if isinstance(found, list) else int(str(found or 0))
 
 
 def _step_line(step: Step, one: Injected) -> str:

@@ -1,4 +1,4 @@
-"""A real single-node Kafka for development, run with the JVM that Spark uses; its data generations in the state folder.
+"""A real single-node Kafka for development, run with the JVM that Spark uses; its data lives in the state folder.
 
 The broker outlives the command that started it. Its process id is kept beside its data, and a process is only ever
 stopped when its command line says that it is this broker.

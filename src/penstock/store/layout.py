@@ -14,7 +14,7 @@
     penstock_batch, penstock_dead_batch   temporary: rows on their way in, so that one statement handles them all
 
 SQL here is what SQLite and Postgres both read; values are marked with `?`. `{text}` is compared byte by byte; `{brief}` empties a
-temporary table with the transaction where deleted rows would else pile up for as long as the connection generations.
+temporary table with the transaction where deleted rows would else pile up for as long as the connection lives.
 """
 
 from __future__ import annotations

@@ -11,11 +11,13 @@ from typing import Any
 
 from penstock.change import Change, Epoch
 from penstock.crash_points import crash_point
-from penstock.errors import FencedError, SinkError, StateError
+from penstock.errors import SinkError, StateError
+from penstock.store import ledger
+from penstock.store.dead import add_dead
 from penstock.store.difference import Fresh
 from penstock.store.forgetting import drop, drop_job, put_note, swap, trimmed_note
 from penstock.store.layout import Database, Session
-from penstock.store.protocol import AlreadyCommitted, DeadRow, FenceToken, OwnedByAnother, Position, RowOwner
+from penstock.store.protocol import DeadRow, FenceToken, Position, RowOwner
 from penstock.store.writer import EpochWriter
 
 _PARTS_AT_ONCE = 500
@@ -38,21 +40,10 @@ class RelationalStore:
             return self._taken_over(job, owner)
 
     def _taken_over(self, job: str, owner: RowOwner) -> Position:
-        generation = owner.generation
         with self._database.writing() as session:
-            session.run(
-                "INSERT INTO penstock_jobs (job, generation, fence) VALUES (?, ?, 1)"
-                " ON CONFLICT (job) DO UPDATE SET fence = penstock_jobs.fence + 1, generation = excluded.generation",
-                job,
-                generation,
-            )
-            ((fence,),) = session.fetch("SELECT fence FROM penstock_jobs WHERE job = ?", job)
-            last = session.fetch("SELECT epoch FROM penstock_ledger WHERE job = ? AND generation = ?", job, generation)
-            held = [RowOwner(*row) for row in session.fetch("SELECT generation, folder, place FROM penstock_owners WHERE job = ?", job)]
-            if held and held[0].generation != generation and (last or held[0].folder != owner.folder):
-                raise OwnedByAnother(held[0])
+            position = ledger.take_over(session, job, owner)
             self._owners[job] = owner
-            return Position(fence, last[0][0] if last else -1)
+            return position
 
     def committed(self, job: str, generation: str) -> int:
         return self._number("SELECT coalesce(max(epoch), -1) FROM penstock_ledger WHERE job = ? AND generation = ?", job, generation)
@@ -60,27 +51,12 @@ class RelationalStore:
     @contextmanager
     def open_epoch(self, job: str, generation: str, fence: int, epoch: int, own: Mapping[str, str] = MappingProxyType({})) -> Iterator[EpochWriter]:
         crash_point("store.before-begin")
+        token = FenceToken(job, generation, fence)
         with self._database.writing() as session:
-            self._claim(session, FenceToken(job, generation, fence))
-            last = session.fetch("SELECT epoch FROM penstock_ledger WHERE job = ? AND generation = ?", job, generation)
-            if last and epoch <= last[0][0]:
-                raise AlreadyCommitted(f"epoch {epoch} of job `{job}`")
-            if not last:  # its rows replace those of the generation before, so from now on they are this one's
-                session.run(
-                    "INSERT INTO penstock_owners (job, generation, folder, place) VALUES (?, ?, ?, ?) ON CONFLICT (job)"
-                    " DO UPDATE SET generation = excluded.generation, folder = excluded.folder, place = excluded.place",
-                    job,
-                    *self._owners.get(job, RowOwner(generation, "", "")),
-                )
+            self._claim(session, token)
+            ledger.begin(session, token, epoch, self._owners.get(job, RowOwner(generation, "", "")))
             yield EpochWriter(session, self._database, generation, epoch, own)
-            session.run(
-                "INSERT INTO penstock_ledger (job, generation, fence, epoch) VALUES (?, ?, ?, ?)"
-                " ON CONFLICT (job, generation) DO UPDATE SET fence = excluded.fence, epoch = excluded.epoch",
-                job,
-                generation,
-                fence,
-                epoch,
-            )
+            ledger.enter(session, token, epoch)
             crash_point("store.before-commit")
         crash_point("store.after-commit")
 
@@ -104,11 +80,11 @@ class RelationalStore:
 
     def check_fence(self, token: FenceToken) -> None:
         with self._database.reading() as session:
-            _check(session, token)
+            ledger.check_fence(session, token)
 
     def _claim(self, session: Session, token: FenceToken) -> None:
         """Nobody takes over before the transaction ends."""
-        _check(session, token, self._database.row_lock)
+        ledger.check_fence(session, token, self._database.row_lock)
 
     def rows(self, view: str) -> Iterator[str]:
         for (row,) in self._stream("SELECT row FROM penstock_rows WHERE view = ? ORDER BY id", view):
@@ -248,31 +224,7 @@ class RelationalStore:
 
     def add_dead(self, stream: str, rows: Iterable[tuple[str, str, bytes, str]]) -> int:
         with self._database.writing() as session:
-            session.run("DELETE FROM penstock_dead_batch")
-            columns = ("n", "position", "reason", "raw", "seen_at")
-            session.load("penstock_dead_batch", columns, ((n, where, _printable(why), raw, at) for n, (where, why, raw, at) in enumerate(rows)))
-            self._tell_apart(session, stream)
-            session.run(  # a declaration that was corrected in part has another reason
-                "UPDATE penstock_dead SET reason = b.reason FROM penstock_dead_batch b"
-                " WHERE penstock_dead.stream = ? AND penstock_dead.position = b.position AND penstock_dead.reason <> b.reason",
-                stream,
-            )
-            return session.run(
-                "INSERT INTO penstock_dead (stream, position, reason, raw, seen_at)"
-                " SELECT ?, position, reason, raw, seen_at FROM penstock_dead_batch WHERE true ORDER BY n ON CONFLICT DO NOTHING",
-                stream,
-            )
-
-    def _tell_apart(self, session: Session, stream: str) -> None:
-        """Another record than the one kept of its position is no repetition: the topic or file was recreated. Its position says what it holds."""
-        found = session.fetch(
-            "SELECT b.n, b.position, b.raw FROM penstock_dead_batch b JOIN penstock_dead d ON d.stream = ? AND d.position = b.position"
-            " WHERE d.raw <> b.raw",
-            stream,
-        )
-        for n, position, raw in found:
-            place = {**json.loads(position), "record": hashlib.sha256(raw).hexdigest()[:12]}
-            session.run("UPDATE penstock_dead_batch SET position = ? WHERE n = ?", json.dumps(place, ensure_ascii=False), n)
+            return add_dead(session, stream, rows)
 
     def dead(self, stream: str) -> Iterator[DeadRow]:
         for row in self._stream("SELECT position, reason, raw, seen_at FROM penstock_dead WHERE stream = ? ORDER BY id", stream):
@@ -320,15 +272,6 @@ def _latest(session: Session, view: str) -> tuple[str, int] | None:
     return (str(found[0][0]), int(found[0][1])) if found else None
 
 
-def _check(session: Session, token: FenceToken, row_lock: str = "") -> None:
-    holder = session.fetch(f"SELECT fence, generation FROM penstock_jobs WHERE job = ?{row_lock}", token.job)
-    if holder != [(token.fence, token.generation)]:
-        raise FencedError(
-            f"another driver has taken over job `{token.job}`; this one writes nothing any more",
-            hint="only one `penstock run` may use a state folder or a results store at a time",
-        )
-
-
 def _chosen(session: Session, select: str, view: str, values: Sequence[str]) -> list[tuple[Any, ...]]:
     """What `select`, which ends with a column, finds with one of these values in it."""
     wanted = list(dict.fromkeys(values))
@@ -339,8 +282,3 @@ def _chosen(session: Session, select: str, view: str, values: Sequence[str]) -> 
 def _quoted(text: str) -> str:
     """A text as it stands in a statement: an index over a part of a table is used only where that part is named outright."""
     return "'" + text.replace("'", "''") + "'"
-
-
-def _printable(text: str) -> str:
-    """Postgres cannot keep the character NUL in a text."""
-    return text.replace("\0", "")

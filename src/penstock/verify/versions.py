@@ -11,11 +11,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
+from typing import assert_never
 
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.plan.cut.decide import Strategy
-from penstock.plan.model.nodes import Alias, Filter, Join, Node, Scan, names_read, rebuild, walk
+from penstock.plan.model.nodes import (
+    Aggregate,
+    Alias,
+    Distinct,
+    Filter,
+    Generate,
+    Join,
+    Node,
+    Opaque,
+    Operate,
+    Order,
+    Project,
+    Scan,
+    SetOperation,
+    Union,
+    names_read,
+    rebuild,
+    walk,
+)
 from penstock.schema import quote
 from penstock.share.jobs import Job
 from penstock.spark.checkpoint.table_log import TableChange, changed_tables, read_changes, versions_at
@@ -120,12 +139,16 @@ def _single(node: Node) -> tuple[str, str] | None:
 
 def _visible(node: Node) -> dict[str, str]:
     """The scans whose columns can be named from above, by the names that they go by there."""
-    if isinstance(node, Scan):
-        return {node.name: node.name}
-    if isinstance(node, Alias):
-        return {node.name: node.input.name} if isinstance(node.input, Scan) and not node.columns else {}
-    if isinstance(node, Filter):
-        return _visible(node.input)
-    if isinstance(node, Join):
-        return _visible(node.left) | ({} if node.kind in ("semi", "anti") else _visible(node.right))
-    return {}
+    match node:
+        case Scan():
+            return {node.name: node.name}
+        case Alias():
+            return {node.name: node.input.name} if isinstance(node.input, Scan) and not node.columns else {}
+        case Filter():
+            return _visible(node.input)
+        case Join():
+            return _visible(node.left) | ({} if node.kind in ("semi", "anti") else _visible(node.right))
+        case Project() | Generate() | Aggregate() | Union() | SetOperation() | Distinct() | Order() | Opaque() | Operate():
+            return {}
+        case _:
+            assert_never(node)

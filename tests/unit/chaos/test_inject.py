@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from penstock.catalog import Catalog
-from penstock.chaos import damage, inject
+from penstock.chaos import damage, inject, judge
 from penstock.chaos import run as running
 from penstock.chaos.apps import Subject
 from penstock.chaos.faults import BY_NAME
@@ -249,7 +249,7 @@ def test_a_verify_that_takes_too_long_is_a_failure_in_words(started: Run, monkey
 
     monkeypatch.setattr(subprocess, "run", endless)
     outcome = Outcome("app", 7)
-    started._verify(outcome)
+    judge.verify(started.subject, outcome)
     assert outcome.verified == "not within 10 minutes"
     assert "verify did not end within 10 minutes" in outcome.failures[0]
 

@@ -7,13 +7,32 @@ that are stored of these groups, and the plan is evaluated over the sums (`final
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import assert_never
 
 from penstock.plan.cut.partials import WEIGHT, Partial, TypeOf, with_inverse
 from penstock.plan.cut.shape import Shapes, collates
 from penstock.plan.cut.split import Split
 from penstock.plan.expression.parsed import parsed
 from penstock.plan.model import terms
-from penstock.plan.model.nodes import Aggregate, Alias, Filter, Generate, Item, Join, Node, Project, Scan, names_read, walk
+from penstock.plan.model.nodes import (
+    Aggregate,
+    Alias,
+    Distinct,
+    Filter,
+    Generate,
+    Item,
+    Join,
+    Node,
+    Opaque,
+    Operate,
+    Order,
+    Project,
+    Scan,
+    SetOperation,
+    Union,
+    names_read,
+    walk,
+)
 from penstock.schema import quote
 
 CHANGED = "__changed"
@@ -51,8 +70,12 @@ def aggregate_of(plan: Node, input_: str) -> Aggregate | None:
         case Project(subs=(), input=below) if below is not None:
             plain = not any(parsed(item.text).has_window_function or parsed(item.text).makes_rows for item in plan.items)
             return aggregate_of(below, input_) if plain else None
-        case _:
+        case Aggregate() | Alias() | Filter() | Project() | Scan() | Join() | Generate() | Union() | SetOperation() | Distinct() | Order():
             return None
+        case Opaque() | Operate():
+            return None
+        case _:
+            assert_never(plan)
 
 
 def delta(plan: Node, input_: str, type_of: TypeOf) -> Delta | None:
@@ -141,10 +164,10 @@ def _carried(plan: Node, below: Node, names: tuple[str, ...], instead: Node | No
         case Join():
             left, right = _carried(plan.left, below, names, instead), _carried(plan.right, below, names, instead)
             return None if left is None or right is None else replace(plan, left=left, right=right)
-        case _ if not any(part == below for part in walk(plan)):
-            return plan
+        case Aggregate() | Alias() | Project() | Union() | SetOperation() | Distinct() | Order() | Opaque() | Operate():
+            return None if any(part == below for part in walk(plan)) else plan
         case _:
-            return None
+            assert_never(plan)
 
 
 def _named(old: Node, new: Node) -> Node:

@@ -220,8 +220,12 @@ class LocalKeys:
                         if key is not None and match_ is not None and find(around, inner) is None:
                             found.append((match_, key))
                 return found or self._correlated(plan.input, outer)
-            case _:
+            case Project() | Aggregate() | Distinct() | Order() | Alias() | Scan() | Join() | Generate() | Union() | SetOperation():
                 return []
+            case Opaque() | Operate():
+                return []
+            case _:
+                assert_never(plan)
 
     def _member_of(self, number: int, plan: Node, conjuncts: Sequence[str], outer: tuple[Key, ...]) -> list[tuple[Key, Key]]:
         """The same of `k IN (SELECT k ...)` in WHERE. NOT IN is local to nothing: one NULL anywhere decides all of it."""

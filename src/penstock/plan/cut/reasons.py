@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from penstock.plan.cut.shape import Shapes, equates_columns
 from penstock.plan.expression.parsed import parsed
 from penstock.plan.model import terms
-from penstock.plan.model.nodes import Aggregate, Distinct, Filter, Generate, Join, Node, Opaque, Operate, Order, Project, SetOperation, walk
+from penstock.plan.model.nodes import (
+    Aggregate,
+    Alias,
+    Distinct,
+    Filter,
+    Generate,
+    Join,
+    Node,
+    Opaque,
+    Operate,
+    Order,
+    Project,
+    Scan,
+    SetOperation,
+    Union,
+    walk,
+)
 
 
 def reason_to_recompute(plan: Node, shapes: Shapes) -> str | None:
@@ -34,12 +52,12 @@ def _reason(node: Node, shapes: Shapes) -> str | None:
             return f"{node.function} takes rows by key of what is no longer the stream itself"
         case Operate() if node.is_keyed and not shapes.is_ordered(node):
             return f"{node.function} takes its rows by {node.order[0]}, which no watermark follows"
-        case Distinct() | Generate():
-            return None
         case Opaque():
             return "this query is given to Spark as it is, so nothing of it can be kept"
-        case _:
+        case Scan() | Alias() | Filter() | Project() | Join() | Generate() | Union() | Distinct() | Order() | Operate():
             return None
+        case _:
+            assert_never(node)
 
 
 def _analytic(node: Project | Aggregate) -> str | None:

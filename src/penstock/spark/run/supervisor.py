@@ -30,7 +30,7 @@ from penstock.spark.run.backlog import Backlog
 from penstock.spark.run.faults.broken_files import FilesAreBroken
 from penstock.spark.run.faults.outage import End, end_of, explained
 from penstock.spark.run.faults.parts import Parts
-from penstock.spark.run.faults.patience import Wait
+from penstock.spark.run.faults.patience import Patience
 from penstock.spark.run.job import JobRun, StopRequested
 from penstock.spark.run.job_tables import TablesHaveChanged
 from penstock.spark.run.measure import measured, standing
@@ -73,14 +73,14 @@ class Guard:
     query: StreamingQuery | None = None
     """The streaming query, while it runs."""
     _own: Progress = field(init=False)
-    _wait: Wait | None = None
-    _limit_s: float | None = None
+    _patience: Patience = field(init=False)
     _down_since: float | None = None
     _warned_at: float = float("-inf")
     _fenced_at: float = float("-inf")
 
     def __post_init__(self) -> None:
         self._own = Progress(self.job.name, tuple(member.name for member in self.job.members), moved_at=time.time())
+        self._patience = Patience(self.job.name, self.parts)
 
     @property
     def progress(self) -> Progress:
@@ -88,16 +88,14 @@ class Guard:
         own = self._own
         if own.status not in ("starting", "running"):
             return own
-        trouble = self.parts.trouble(self.job.name)
-        if trouble is not None:
-            self._away(trouble)
-        wait = self._wait
+        self._patience.look()
+        wait = self._patience.wait
         return own if wait is None else replace(own, status="outage", detail=wait.words, outage_since=wait.since)
 
     def run(self, *, drain: bool) -> None:
         """Run the job until it is drained, stopped, or given up."""
         failures = 0
-        self._limit_s = self.settings.wait_s("drain_gives_up_after" if drain else "give_up_after")
+        self._patience.limit_s = self.settings.wait_s("drain_gives_up_after" if drain else "give_up_after")
         self._down_since = time.monotonic()
         while not self.stop.is_set():
             began = time.monotonic()
@@ -113,7 +111,7 @@ class Guard:
                     self._give_up(error)
                     return
                 continue
-            self._wait = None
+            self._patience.wait = None
             failures = 1 if time.monotonic() - began > 2 * _LONGEST_WAIT_S else failures + 1
             if end is End.MISTAKE or jvm_is_gone() or failures > self.settings.number("restarts_max"):
                 self._give_up(error)
@@ -129,31 +127,19 @@ class Guard:
 
     def _set_status(self, status: str, detail: str = "", **figures: Any) -> None:
         now = time.time()
-        since = self._wait.since if self._wait is not None and status == "outage" else None
+        wait = self._patience.wait
+        since = wait.since if wait is not None and status == "outage" else None
         self._own = replace(
             self._own, status=status, detail=detail, moved_at=now, busy_since=None, looked_at=None, behind=None, outage_since=since, **figures
         )
 
-    def _away(self, error: OutageError) -> None:
-        if self._wait is None:
-            self._wait = Wait(self.job.name, error, self._limit_s)
-        else:
-            self._wait.seen(error)
-
     def _waited_out(self, error: OutageError) -> bool:
-        """Wait for the next try, which comes at once when the part that was found away is found back; False: it has lasted too long."""
-        self._away(error)
-        wait = self._wait
-        if wait is None or wait.over:
+        """Wait for the next try; False: it has lasted too long."""
+        wait = self._patience.away(error)
+        if wait.over:
             return False
         self._set_status("outage", wait.words, restarts=self._own.restarts + 1, rows_per_s=0.0)
-        known = self.parts.trouble(self.job.name) is not None
-        until = time.monotonic() + wait.pause_s(self.settings.seconds("restart_backoff_s"))
-        while time.monotonic() < until and not self.stop.wait(min(_POLL_S, max(0.0, until - time.monotonic()))):
-            found = self.parts.trouble(self.job.name)
-            if known and found is None:
-                break
-            known = known or found is not None
+        self._patience.pause(wait, self.settings.seconds("restart_backoff_s"), self.stop)
         return True
 
     def _end_of(self, error: PenstockError) -> End:
@@ -234,7 +220,7 @@ class Guard:
         """Measure the run until it ends, or is to be stopped or opened again."""
         while not self.stop.is_set() and not self._reopen.is_set() and not ended(query, _POLL_S):
             self._measure(run, base, interval_s)
-            wait = self._wait  # Spark itself may wait for much longer; a job that gets on all the same is let
+            wait = self._patience.wait  # Spark itself may wait for much longer; a job that gets on all the same is let
             if wait is not None and wait.over and time.time() - self._own.moved_at >= (wait.limit_s or 0):
                 raise wait.error
         self._measure(run, base, interval_s)
@@ -257,7 +243,7 @@ class Guard:
 
     def _measure(self, run: JobRun, base: Progress, interval_s: float | None) -> None:
         before = self._own
-        self._look(before.batches > base.batches or time.time() - base.moved_at > _WELL_AFTER_S)
+        self._patience.check(works=before.batches > base.batches or time.time() - base.moved_at > _WELL_AFTER_S)
         found = self.backlog.shown(measured(before, run, base, interval_s), run)
         if found.batches > before.batches and self._down_since is not None:
             found = replace(found, recovery_s=time.monotonic() - self._down_since)
@@ -266,15 +252,6 @@ class Guard:
             self._warned_at = time.monotonic()
             log.warning("%s", found.behind, extra={"job": self.job.name})
         self._own = replace(found, detail=str(found.behind or ""), looked_at=time.time())
-
-    def _look(self, works: bool) -> None:
-        """Whether an outage is over: nothing is found away any more, and the job has done a batch or has run for a while."""
-        trouble = self.parts.trouble(self.job.name)
-        if trouble is not None:
-            self._away(trouble)
-        elif works and self._wait is not None:
-            self._wait.ended()
-            self._wait = None
 
 
 def ended(query: StreamingQuery, within_s: float) -> bool:

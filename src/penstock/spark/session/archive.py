@@ -66,7 +66,7 @@ stop_session()
 def archive_options(settings: Settings) -> list[str]:
     """The JVM options for a quick start; none of them can keep the JVM from starting."""
     options = [_SILENT, *_THRIFTY, *(_QUICK if settings.flag("fast_start") else ())]
-    if not settings.flag("quick_start"):
+    if not settings.flag("start_ahead"):
         return options
     dump_to = os.environ.get(DUMP_TO)
     if dump_to:

@@ -98,7 +98,7 @@ def start_ahead(settings: Settings, state: Path) -> None:
     """Start the JVM that `open_session` will ask for with the same settings. What hinders it is reported there, not here."""
     global _ahead
     jars = connectors_at_hand()
-    if not jars or not settings.text("master").startswith("local") or not settings.flag("quick_start"):
+    if not jars or not settings.text("master").startswith("local") or not settings.flag("start_ahead"):
         return
     with suppress(PenstockError, OSError):
         command = jvm_command(driver_conf(settings, state, jars))

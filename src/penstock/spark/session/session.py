@@ -56,7 +56,7 @@ def open_session(settings: Settings, state: Path, *, app_name: str, needs_kafka:
     conf = driver_conf(settings, state, jars)
     conf["spark.app.name"] = app_name
     try:
-        session = _start(conf, log, quick=settings.flag("quick_start"))
+        session = _start(conf, log, quick=settings.flag("start_ahead"))
         if not settings.text("master").startswith("local"):
             _ship_package(session)
     except Exception as error:

@@ -1,16 +1,19 @@
-"""How an outage is waited out: since when, for how long at most, and how long until the next try."""
+"""How an outage is waited out: since when, for how long at most, how long until the next try, and when it is over."""
 
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from dataclasses import dataclass, field
 
 from penstock.errors import OutageError
+from penstock.spark.run.faults.parts import Parts
 
 log = logging.getLogger("penstock.spark")
 _LONGEST_PAUSE_S = 15.0
 _SAY_EVERY_S = 60.0
+_POLL_S = 0.25
 
 
 @dataclass
@@ -58,3 +61,42 @@ class Wait:
 
     def ended(self) -> None:
         log.warning("the job goes on after an outage of %.0f s (%s)", self.lasts_s, self.words, extra={"job": self.job})
+
+
+class Patience:
+    """The outages of one job. `wait` is the one that it is in; `limit_s` how long one may last, None: as long as it takes."""
+
+    def __init__(self, job: str, parts: Parts) -> None:
+        self._job, self._parts = job, parts
+        self.limit_s: float | None = None
+        self.wait: Wait | None = None
+
+    def look(self) -> OutageError | None:
+        """The part that is away, if there is one; Spark may wait for it in silence."""
+        trouble = self._parts.trouble(self._job)
+        if trouble is not None:
+            self.away(trouble)
+        return trouble
+
+    def away(self, error: OutageError) -> Wait:
+        if self.wait is None:
+            self.wait = Wait(self._job, error, self.limit_s)
+        else:
+            self.wait.seen(error)
+        return self.wait
+
+    def pause(self, wait: Wait, first_s: float, stop: threading.Event) -> None:
+        """Until the next try, which comes at once when the part that was found away is found back."""
+        known = self._parts.trouble(self._job) is not None
+        until = time.monotonic() + wait.pause_s(first_s)
+        while time.monotonic() < until and not stop.wait(min(_POLL_S, max(0.0, until - time.monotonic()))):
+            found = self._parts.trouble(self._job)
+            if known and found is None:
+                return
+            known = known or found is not None
+
+    def check(self, *, works: bool) -> None:
+        """An outage is over when nothing is found away any more, and the job works."""
+        if self.look() is None and works and self.wait is not None:
+            self.wait.ended()
+            self.wait = None

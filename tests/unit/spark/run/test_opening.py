@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from penstock.catalog import Generation
+from penstock.catalog import Catalog, Generation
 from penstock.errors import FencedError
 from penstock.plan.load import load
 from penstock.settings import load as load_settings
 from penstock.share.jobs import jobs
 from penstock.spark.compile.frames import AppContext
-from penstock.spark.run import runner
+from penstock.spark.run import opening
+from penstock.spark.run.faults.parts import Parts
 from penstock.spark.run.lock import StateLock
-from penstock.spark.run.runner import SparkRunner
+from penstock.spark.run.opening import Opening
 
 APP = """
 CREATE STREAM lines (value STRING) WITH (connector = 'files', path = 'input', format = 'text');
@@ -28,10 +30,10 @@ def test_a_driver_that_hung_before_it_took_its_job_over_leaves_it_to_its_success
     declared = load(tmp_path / "app.sql")
     (job,) = jobs(declared)
     opened: list[Generation] = []
-    monkeypatch.setattr(runner, "JobRun", lambda *given: opened.append(given[-1]))
+    monkeypatch.setattr(opening, "JobRun", lambda *given: opened.append(given[-1]))
     nothing: Any = None
-    driver = SparkRunner(AppContext(declared, load_settings(), tmp_path, lambda name: name), lambda: nothing)
+    app = AppContext(declared, load_settings(), tmp_path, lambda name: name)
     generation = Generation("copy", "generation", tmp_path / "checkpoint", fresh=False)
     with StateLock(tmp_path) as late, StateLock(tmp_path, take_over=True), pytest.raises(FencedError, match="was taken over by"):
-        driver._open_run(nothing, job, set(), late, generation)
+        Opening(nothing, lambda: app, lambda: nothing, late, Parts(), Catalog(tmp_path), nullcontext(), ()).open_run(job, generation)
     assert opened == []
