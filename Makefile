@@ -87,7 +87,7 @@ outages: setup jars postgres ## brokers, databases, folders and disks away for a
 	@PENSTOCK_OUTAGE_S=$(or $(S),60) $(BIN)/pytest tests/promises/test_outages.py -o log_cli=true -o log_cli_level=WARNING -o timeout=$(or $(S),60)0 $(ARGS)
 
 .PHONY: soak
-soak: setup jars chromium ## 1,000 followers of 50 views, with kills of the server; 100 views over a kill; 200 views and 10 browsers; make soak MINUTES=10
+soak: setup jars chromium ## 1,000 subscribers of 50 views, with kills of the server; 100 views over a kill; 200 views and 10 browsers; make soak MINUTES=10
 	@PENSTOCK_SOAK_MINUTES=$(or $(MINUTES),10) PENSTOCK_SOAK_FOLLOWERS=$(FOLLOWERS) $(BIN)/pytest tests/web/test_soak.py tests/long/test_many.py -s $(ARGS)
 
 .PHONY: wheel

@@ -29,10 +29,11 @@ FIXTURE_MARKERS = {
 
 
 # The files that take longest go first, so that no process is left with one of them at the end.
-LONGEST = (
-    *("test_golden.py", "test_chaos_short.py", "test_random_queries.py", "test_verify.py", "test_cli.py", "test_everyday.py", "test_cluster.py"),
-    *("test_examples.py", "test_docs.py", "test_guarantees.py", "test_dead_letters.py", "test_sources.py", "test_outputs.py"),
+_LONGEST = (
+    "golden chaos_short verify cli come_and_go dead_letters outages cluster docs random_queries everyday examples guarantees exactly_once server"
+    " console sources outputs"
 )
+LONGEST = tuple(f"test_{name}.py" for name in _LONGEST.split())
 
 
 def pytest_configure(config: pytest.Config) -> None:

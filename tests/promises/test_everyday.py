@@ -58,10 +58,12 @@ def test_every_view_is_what_the_batch_gives(odd_trial: Trial) -> None:
     trial = odd_trial
     trial.write("items.json", "".join(json.dumps({"item": item, "kind": kind}) + "\n" for item, kind in (("a", "x"), ("b", "y"), ("d", "x"))))
     trial.write("app.sql", STREAM + "".join(f"CREATE MATERIALIZED VIEW `{name}` AS {text};\n" for name, text in VIEWS.items()))
-    for part in range(2):
-        trial.feed("die bestellungen ü", *orders(20 * part, 10))
-        trial.feed("die bestellungen ü", *orders(20 * part + 10, 10), {"id": "wrong", "item": "a"})
-        trial.drain()
+    folder, wrong = "die bestellungen ü", {"id": "wrong", "item": "a"}
+    trial.feed(folder, *orders(0, 20), wrong)
+    trial.drain()
+    trial.feed(folder, *orders(20, 10))
+    trial.feed(folder, *orders(30, 10), wrong)
+    trial.drain()
     for name in VIEWS:
         live = trial.rows(name)
         assert live, name

@@ -77,12 +77,12 @@ def _run(opened: Opened, seed: int, asked: list[Fault], minutes: float | None, f
     for step in steps:
         say(str(step))
     outcome = Outcome(subject.name, seed, left_out=left)
-    follower, jobs = reader(subject, outcome.seen)
-    for words in follower.left_out:
+    watcher, jobs = reader(subject, outcome.seen)
+    for words in watcher.left_out:
         say(f"     not compared: {words}")
     feeder = Feeder(opened.target, ROWS_PER_S, seed) if opened.target is not None else None
     logs = Logs(subject.state, folder / "drivers")
-    run = Run(subject, opened.parts, follower, folder, feeder, say, jobs)
+    run = Run(subject, opened.parts, watcher, folder, feeder, say, jobs)
     try:
         run.go(steps, outcome)
         run.conclude(outcome, logs)

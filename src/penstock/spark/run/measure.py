@@ -60,7 +60,7 @@ def measured(before: Progress, run: JobRun, base: Progress, interval_s: float | 
     )
 
 
-def standing(own: Progress, checkpoint: Path, occurrences: Sequence[str]) -> Progress:
+def from_checkpoint(own: Progress, checkpoint: Path, occurrences: Sequence[str]) -> Progress:
     """How a job that ran before stands when it starts, by its checkpoint: its epoch and watermark are known before the first batch."""
     epoch = last_epoch(checkpoint / "commits")
     if epoch < 0 or own.epoch >= epoch:

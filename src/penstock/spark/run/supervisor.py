@@ -33,7 +33,7 @@ from penstock.spark.run.faults.parts import Parts
 from penstock.spark.run.faults.patience import Patience
 from penstock.spark.run.job import JobRun, StopRequested
 from penstock.spark.run.job_tables import TablesHaveChanged
-from penstock.spark.run.measure import measured, standing
+from penstock.spark.run.measure import from_checkpoint, measured
 from penstock.spark.run.outcome import Ending
 from penstock.spark.session.session import jvm_is_gone
 
@@ -227,7 +227,7 @@ class Guard:
 
     def _known(self, run: JobRun) -> Progress:
         """What is known of the job before its first batch, by its checkpoint and by what the run before noted."""
-        own = standing(self._own, run.checkpoint, run.occurrences)
+        own = from_checkpoint(self._own, run.checkpoint, run.occurrences)
         noted = self.noted() if own.epoch >= 0 and not own.batches else None
         return own if noted is None else replace(own, state_rows=noted.state_rows, state_bytes=noted.state_bytes)
 
