@@ -47,6 +47,9 @@ OPTIONS: Mapping[str, str] = {
     **dict.fromkeys(("csv.field-delimiter", "csv.delimiter", "sep", "field_delimiter"), "delimiter"),
     **dict.fromkeys(("csv.quote-character", "quotechar"), "quote"),
     **dict.fromkeys(("csv.null-literal", "nullvalue", "na_values"), "null_value"),
+    **dict.fromkeys(
+        ("type", "force_append_only", "snapshot", "connector.class"), "- leave it out: a view with a key upserts, one without appends"
+    ),
     "hostname": "host",
 }  # fmt: skip
 CONNECTORS: Mapping[str, str] = {

@@ -68,12 +68,7 @@ _QUOTED = re.compile(r"'[^']*'")
 def check_format(what: str, options: Mapping[str, object]) -> None:
     """OptionFault for an option that its format does not have, or whose value means nothing."""
     shape = str(options.get("format", JSON))
-    for name in (*_OF_CSV, *_OF_BOTH):
-        if name == "timestamp_format" and shape == PARQUET and options.get(name) == NANOS:
-            continue
-        wanted = (CSV,) if name in _OF_CSV else (CSV, JSON)
-        if name in options and shape not in wanted:
-            raise OptionFault(f"{what}: `{name}` belongs to format {' or '.join(repr(one) for one in wanted)}, not to '{shape}'", hint="leave it out")
+    _check_owner(what, shape, options)
     given = {name: str(value) for name, value in options.items()}
     for name in ("delimiter", "quote", "escape"):
         if name in given and len(given[name]) != 1 and (name, given[name]) not in _LONGER:
@@ -86,6 +81,15 @@ def check_format(what: str, options: Mapping[str, object]) -> None:
     if "zone" in given:
         _check_zone(what, given["zone"])
     _check_encoding(what, shape, given)
+
+
+def _check_owner(what: str, shape: str, options: Mapping[str, object]) -> None:
+    """Options that another format has; parquet has the one that says that its times are nanoseconds."""
+    for name in (*_OF_CSV, *_OF_BOTH):
+        wanted = (CSV,) if name in _OF_CSV else (CSV, JSON)
+        if name not in options or shape in wanted or (shape, options[name]) == (PARQUET, NANOS):
+            continue
+        raise OptionFault(f"{what}: `{name}` belongs to format {' or '.join(repr(one) for one in wanted)}, not to '{shape}'", hint="leave it out")
 
 
 def _check_encoding(what: str, shape: str, given: Mapping[str, str]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import replace
@@ -121,7 +120,6 @@ class SparkRunner:
                 given = True
                 yield row.r
             looks[-1].found()
-            self._name_failed(batch_session)
             return
         except PenstockError:
             raise
@@ -133,13 +131,6 @@ class SparkRunner:
             log.warning("rows are left out: %s", file)
         known = self._app.broken.names()
         yield from self._lines(batch_session, self._frame(batch_session, plan, view), plan, view, known, looks)
-
-    def _name_failed(self, batch_session: SparkSession) -> None:
-        """Say which rows a function of the app could not take: a live run would keep them as dead letters."""
-        failed = self._app.failed_rows.take(batch_session)
-        for target, count in Counter(row.target for row in failed).items():
-            first = next(row for row in failed if row.target == target)
-            log.warning("rows are left out: %d; %s:%d: %s, for %s", count, first.file, first.line, first.reason, first.row)
 
     def _register_kept(self, batch_session: SparkSession, plan: Node) -> None:
         for name in names_read(plan):

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import penstock as ps
-from penstock.errors import OptionFault, PlanFault, PromiseFault, Where
-from penstock.plan.check.app import Finding, check, raise_first
+from penstock.errors import OptionFault, PlanFault, PromiseFault, UserError, Where
+from penstock.plan.check.app import Finding, check, check_query, raise_first
 from penstock.plan.check.files import file_findings
 from penstock.plan.load import load
 from penstock.plan.model.declare import Declaration, Declared, Emit, Options, Sink, Stream, Table, View
@@ -618,3 +618,19 @@ def test_arguments_are_counted_and_aggregates_of_aggregates_found(sql: str, word
 )
 def test_calls_with_a_grammar_of_their_own_are_let_pass(sql: str) -> None:
     assert of(sql) == []
+
+
+def test_a_query_that_is_asked_once_is_checked_before_spark_sees_it() -> None:
+    app = declared(Stream("orders", parse_columns("id STRING, amount INT"), {"connector": "files", "path": "o"}))
+
+    def wrong(sql: str) -> list[str]:
+        try:
+            check_query(view(sql, name="query"), app)
+        except UserError as error:
+            return [one.hint or "" for one in (error, *error.others)]
+        return []
+
+    assert wrong("SELECT reason, count(*) AS n FROM orders__dead GROUP BY reason") == []
+    assert wrong("SELECT id, amount + 1 FROM orders ORDER BY amount DESC LIMIT 3") == []
+    assert wrong("SELECT idd, summ(amount) FROM orders") == ["did you mean `id`?", "did you mean `sum`?"]
+    assert wrong("SELECT * FROM ordrs") == ["did you mean `orders`?"]

@@ -45,6 +45,7 @@ def hints(text: str) -> str:
         ("CREATE STREAM big WITH (kafka_topic = 'b', value_format = 'JSON') AS SELECT * FROM orders", "CREATE SINK big_out FROM big WITH (connector"),
         ("CREATE SOURCE clicks (id VARCHAR) WITH (connector = 'kafka')", "CREATE STREAM clicks (...)"),
         ("CREATE SOURCE IF NOT EXISTS clicks (id VARCHAR) WITH (connector = 'kafka')", "CREATE STREAM clicks (...)"),
+        ("SET 'execution.checkpointing.interval' = '10s'", "penstock.toml"),
         ("CREATE TEMPORARY VIEW v AS SELECT 1 AS a", "leave TEMPORARY out"),
         ("CREATE SINK out AS SELECT id FROM orders WITH (connector = 'kafka')", "CREATE MATERIALIZED VIEW out_rows AS SELECT id FROM orders;"),
         ("CREATE VIEW v AS SELECT id FROM orders EMIT CHANGES LIMIT 5", "LIMIT 5 EMIT CHANGES"),
