@@ -252,3 +252,9 @@ def test_a_group_is_counted_and_what_a_query_has_not_is_answered_with_what_it_ha
     assert not hasattr(payments, "_repr_png_")
     with pytest.raises(PlanFault, match="columns to take"):
         payments["amount"]
+
+
+def test_a_stream_without_columns_is_refused_with_where_they_come_from() -> None:
+    with pytest.raises(PlanFault, match="columns are missing") as missing:
+        ps.App("shop").stream("orders", ps.Files("orders"))
+    assert "penstock infer" in str(missing.value.hint)
