@@ -393,6 +393,8 @@ def test_an_empty_file_is_no_declaration(content: bytes, trial: Trial) -> None:
         ("excel.csv", b"sep=;\r\nid;v\r\n1;2\r\n", "first line `sep=;`"),
         ("notes.csv", b"# made by a tool\n# today\nid,v\n1,2\n", "2 lines of comments"),
         ("lists.json", b"[[1, 2], [3, 4]]", "no records"),
+        ("none.json", b"{}\n{}\n", "no columns"),
+        ("pretty.json", '[{\n"id": "Zoë"}]'.encode("cp1252"), "as UTF-8 only"),
     ],
 )
 def test_what_holds_no_records_is_refused_with_the_reason(name: str, content: bytes, words: str, tmp_path: Path) -> None:

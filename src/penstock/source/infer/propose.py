@@ -69,6 +69,11 @@ def propose_sample(name: str, connector: Mapping[str, str], sample: Sample, shap
     found = json_records(sample) if shape in (None, "json") else None
     if found is not None:
         columns, assumed = columns_of(found.records)
+        if not columns:
+            raise SourceError("its records of JSON are empty: they name no columns", hint="try again once it holds records")
+        if found.documents and sample.encoding != "utf-8":
+            hint = f"write it as UTF-8: iconv -f {sample.encoding} -t utf-8; or one record on each line"
+            raise SourceError(f"it is JSON over several lines in {sample.encoding}, which is read as UTF-8 only", hint=hint)
         more = {"multiline": "true"} if found.documents else {}
         coded = {"encoding": sample.encoding} if sample.encoding != "utf-8" else {}
         return proposal(name, {**connector, "format": "json", **more, **coded}, columns, assumed)
