@@ -65,13 +65,18 @@ class Epoch(NamedTuple):
 
 @dataclass(frozen=True)
 class SetAside:
-    """Records of one stream or table that did not decode: how many, and the first of them with its place (JSON), reason and bytes."""
+    """Records of one stream or table that are not in an answer: how many, and the first of them with its place (JSON), reason and bytes."""
 
     source: str
     count: int
     position: str
     reason: str
     raw: bytes
+
+    @property
+    def of_function(self) -> bool:
+        """Whether they decoded, and a function of the app raised for them: the place is in its file, the bytes are what it was given."""
+        return "function" in json.loads(self.position)
 
     @property
     def first(self) -> str:

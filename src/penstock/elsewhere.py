@@ -43,6 +43,13 @@ OPTIONS: Mapping[str, str] = {
     "username": "user",
     "sink.delivery-guarantee": "delivery",
     "maxfilespertrigger": "- the settings batch_rows_max and batch_mb_max bound an epoch",
+    **dict.fromkeys(("url", "jdbc.url"), "- write its parts: host = '...', port = '5432', database = '...'"),
+    **dict.fromkeys(("csv.field-delimiter", "csv.delimiter", "sep", "field_delimiter"), "delimiter"),
+    **dict.fromkeys(("csv.quote-character", "quotechar"), "quote"),
+    **dict.fromkeys(("csv.null-literal", "nullvalue", "na_values"), "null_value"),
+    **dict.fromkeys(
+        ("type", "force_append_only", "snapshot", "connector.class"), "- leave it out: a view with a key upserts, one without appends"
+    ),
     "hostname": "host",
 }  # fmt: skip
 CONNECTORS: Mapping[str, str] = {

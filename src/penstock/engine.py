@@ -18,6 +18,7 @@ from penstock.errors import NameFault, PlanFault, Where
 from penstock.observe.request import RunRequest
 from penstock.observe.status import ViewStatus
 from penstock.plan.added import changed, read_statements, read_statements_of_app, to_keep
+from penstock.plan.check.app import check_query
 from penstock.plan.check.files import file_findings, not_there, require_readable
 from penstock.plan.cut.inline import inlined, meaning
 from penstock.plan.expression.predicate import predicate
@@ -154,12 +155,15 @@ class Engine:
             raise NameFault("only a single SELECT can be asked here", hint="declarations belong into the app's files")
         found = statements[0]
         plan = self._with_declared_names(found.node)
+        asked = View("query", plan, text=found.text, where=Where("SQL", 1), begins=found.where)
+        check_query(asked, self.declared)
         unkept = inlined(plan, self.declared.declarations, stop=lambda view: self._read_kept(view.name) is not None)
-        return self._evaluate(unkept, View("query", plan, text=found.text, where=Where("SQL", 1), begins=found.where))
+        return self._evaluate(unkept, asked)
 
     def ask(self, plan: Node) -> Rows:
         """A query over the whole history of streams and tables, once; views that it reads are computed too."""
         asked = View("query", self._with_declared_names(plan))
+        check_query(asked, self.declared)
         return self._run().evaluate(meaning(asked, self.declared.declarations), asked)
 
     def kept(self, view: str) -> Rows | None:

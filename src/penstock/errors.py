@@ -29,7 +29,12 @@ An error says what is wrong, where (file, line, the SQL underlined) and what to 
 from __future__ import annotations
 
 import re
+import traceback
 from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+
+_PACKAGE = str(Path(__file__).resolve().parent)
 
 # A password that is written where secret('name') should stand: in an option, also as Python writes it, or in an address.
 _WRITTEN = re.compile(
@@ -71,6 +76,12 @@ class PenstockError(Exception):
         if self.hint:
             lines.append(f"hint: {self.hint}")
         return "\n".join(lines)
+
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows instead of the way through Penstock: the user's own line that went into it, and the text."""
+        frames = list(takewhile(lambda frame: not frame.filename.startswith(_PACKAGE), traceback.extract_tb(self.__traceback__)))
+        own = [f"line {frames[-1].lineno}: {frames[-1].line}"] if frames and frames[-1].line else []
+        return [*own, *(f"{type(one).__name__}: {one}" for one in (self, *self.others))]
 
 
 class UserError(PenstockError):

@@ -5,25 +5,41 @@ One reading of the options serves files, topics, sockets and followed logs, live
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import IO, Any
 
 from penstock.schema import Schema
 
-EPOCHS: Mapping[str, tuple[str, int]] = {
+EPOCHS: Mapping[str, tuple[str, int | Decimal]] = {
     "epoch_seconds": ("decimal(18,6)", 1_000_000),
     "epoch_millis": ("decimal(18,3)", 1_000),
     "epoch_micros": ("decimal(18,0)", 1),
+    "epoch_nanos": ("decimal(19,0)", Decimal("0.001")),
 }
 """Numbers that stand for times since 1970: the type in which they are read, which never overflows, and the microseconds of one."""
+NANOS = "epoch_nanos"
+"""The only one that parquet needs, which names the units of its times itself: Spark reads those of nanoseconds as numbers."""
 TAB = ("\\t", "tab")
+NO_QUOTE = ""
+"""As the mark around values of csv: there is none, and a quote is a letter like any other."""
+_OPENERS: Mapping[str, Callable[..., IO[Any]]] = {".gz": gzip.open, ".bz2": bz2.open}
 _OFFSET_LETTERS = re.compile(r"[VzOXxZ]")
 _QUOTED = re.compile(r"'[^']*'")
 _NO_LIMIT = str(2**31 - 1)  # of a text in a JSON record: Spark's own is 20 million characters
 # English words for months, but a comma before the decimals and points between thousands.
 _COMMA_LOCALE = "en-DE"
 _TIME_TYPE = re.compile(r"(?<![\w`])(?<!map<)timestamp(?=\s*(?:[>,]|\Z))", re.IGNORECASE)
+
+
+def opener_of(file: str | Path) -> Callable[..., IO[Any]]:
+    """What opens a file as Spark reads it: packed ones by their names."""
+    return _OPENERS.get(Path(file).suffix, open)
 
 
 def reader_options(options: Mapping[str, str]) -> dict[str, str]:
@@ -65,7 +81,7 @@ def as_read(schema: Schema, options: Mapping[str, str]) -> Schema:
     """The columns with the types in which they are read: where times are numbers, those."""
     if options.get("timestamp_format") not in EPOCHS:
         return schema
-    number, _ = EPOCHS[options["timestamp_format"]]
+    number = "bigint" if options.get("format") == "parquet" else EPOCHS[options["timestamp_format"]][0]
     return Schema(tuple(replace(column, type=_TIME_TYPE.sub(number, column.type)) for column in schema))
 
 

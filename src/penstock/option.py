@@ -66,6 +66,11 @@ def unknown(message: str, given: str, known: Iterable[str], listing: str, value:
     return OptionFault(message, hint=elsewhere.option_hint(given.lower(), value) or _nearest(given, tuple(known), listing, "`"))
 
 
+def nearest(given: str, known: Iterable[str]) -> str:
+    """The one of some words that is most likely meant; "" where none is near."""
+    return next(iter(difflib.get_close_matches(given.lower(), tuple(known), n=1)), "")
+
+
 def raise_all(faults: Iterable[UserError]) -> None:
     """Raises the first of some faults, with the others beside it; nothing where there is none."""
     found = list(faults)

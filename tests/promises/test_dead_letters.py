@@ -141,6 +141,7 @@ def test_a_broken_line_of_csv_is_found_as_it_was_with_its_line_and_the_columns_t
         b"z,3,1,2131-05-01T10:00:00Z",
         b"\xff,4,1,2024-05-01T10:00:00Z",
         b",,,",
+        b"short,5",
     ]
     file = trial.feed_bytes("s", b"\n".join(lines) + b"\n")
     trial.drain()
@@ -158,6 +159,7 @@ def test_a_broken_line_of_csv_is_found_as_it_was_with_its_line_and_the_columns_t
         4: "does not fit the declared types: id, price",
         6: "not valid UTF-8",
         7: "none of the declared columns",
+        8: "does not fit the declared types: more or fewer than 4 values",
     }
 
 

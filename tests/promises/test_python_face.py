@@ -21,7 +21,7 @@ import pyarrow as pa
 import pytest
 
 import penstock as ps
-from penstock.errors import EngineError, NameFault, PlanFault, StateError
+from penstock.errors import EngineError, NameFault, PlanFault, StateError, UserError
 from penstock.interactive.live import Change
 from penstock.testing.trial import eventually
 
@@ -236,6 +236,29 @@ def test_following_goes_on_after_a_restart_with_the_very_next_change(folder: Pat
     assert len({json.dumps(change.key) for change in before + upto_now[:2]}) == 2
     assert upto_now[-1].row["total"] == Decimal("12.00")
     later.close()
+
+
+def test_what_a_function_cannot_take_is_in_dead_and_said_and_mistakes_are_found_before_spark(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (folder / "own.py").write_text("def ratio(amount):\n    return 1 / (float(amount) - 20)\n", encoding="utf-8")
+    (folder / "app.sql").write_text("CREATE FUNCTION ratio AS 'own:ratio' RETURNS DOUBLE;", encoding="utf-8")
+    app = ps.open(folder)
+    orders = app.stream("orders", ps.Memory(FIRST), COLUMNS)
+    found = orders.select("id", r="ratio(amount)").batch()
+    assert found["id"] == ["o1"]
+    assert found.dead.count == 1
+    assert "ZeroDivisionError" in found.dead.reasons[0]
+    assert json.loads(found.dead[0].position) == {"file": str(folder / "own.py"), "line": 2, "function": "own:ratio"}
+    assert json.loads(found.dead[0].raw) == {"amount": "20.00"}
+    assert [record for record in caplog.records if "`orders`: 1 record was set aside" in record.getMessage()]
+    assert "1 record of `orders`" in repr(found)
+    for wrong, words in (("ratio()", "ratio"), ("ratioo(amount)", "there is no function `ratioo`"), ("amuont", "there is no column `amuont`")):
+        with pytest.raises(UserError, match=words):
+            orders.select(x=wrong).batch()
+    with pytest.raises(UserError, match="there is no column `amuont`"):
+        app.sql("SELECT amuont FROM orders")
+    assert orders.count() == 2
+    assert orders.groupBy("customer").count().order_by("customer").collect() == [{"customer": "ann", "count": 1}, {"customer": "bob", "count": 1}]
+    app.close()
 
 
 def test_an_app_of_a_folder_is_opened_and_says_what_was_set_aside(folder: Path) -> None:

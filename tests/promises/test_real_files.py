@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import json
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import Any
 
+import numpy
+import pandas
 import pyarrow
 import pyarrow.parquet
 import pytest
 
+from penstock.errors import SourceError
 from penstock.source.infer.propose import propose_files
 from penstock.testing.trial import Trial
 
@@ -35,6 +40,15 @@ def _parquet() -> bytes:
     )
     written = io.BytesIO()
     pyarrow.parquet.write_table(table, written)
+    return written.getvalue()
+
+
+def _frame() -> bytes:
+    """As pandas writes it: times in nanoseconds, its index beside the columns."""
+    at = numpy.array(["2024-05-01T10:00:00.123456789", "NaT"], "datetime64[ns]")
+    frame = pandas.DataFrame({"at": at, "day": [date(2024, 5, 1)] * 2, "n": [1, 2]}, index=[10, 20])
+    written = io.BytesIO()
+    frame.to_parquet(written)
     return written.getvalue()
 
 
@@ -255,6 +269,63 @@ CASES = [
         [{"id": 1, "who": {"name": "ana", "tags": ["x"], "age": None}, "n": 1.0}, {"id": 2, "who": {"name": None, "tags": None, "age": 7}, "n": 2.5}],
     ),
     Case(
+        "epoch_fraction.csv",
+        b"time,v\n1714557600.123,1\n1714557600,2\n",
+        "time TIMESTAMP, v BIGINT",
+        [{"time": "2024-05-01T10:00:00.123Z", "v": 1}, {"time": T, "v": 2}],
+        {"header": "true", "timestamp_format": "epoch_seconds"},
+        "time",
+    ),
+    Case(
+        "epoch_text.json",
+        b'{"timestamp":"1714557600123","v":1}\n{"timestamp":"1714557600000","v":2}\n',
+        "timestamp TIMESTAMP, v BIGINT",
+        [{"timestamp": "2024-05-01T10:00:00.123Z", "v": 1}, {"timestamp": T, "v": 2}],
+        {"timestamp_format": "epoch_millis"},
+        "timestamp",
+    ),
+    Case(
+        "epoch_ns.json",
+        b'{"ts":1714557600123456789,"v":1}\n{"ts":1714557600000000000,"v":2}\n',
+        "ts TIMESTAMP, v BIGINT",
+        [{"ts": "2024-05-01T10:00:00.123456Z", "v": 1}, {"ts": T, "v": 2}],
+        {"timestamp_format": "epoch_nanos"},
+        "ts",
+    ),
+    Case(
+        "squeezed.csv.bz2", bz2.compress(b"id,x\n1,a\n2,b\n"), "id BIGINT, x STRING", [{"id": 1, "x": "a"}, {"id": 2, "x": "b"}], {"header": "true"}
+    ),
+    Case(
+        "postgres.csv",
+        b"id,at\n18446744073709551616,2024-05-01 10:00:00.5+00\n1,2024-05-01 12:00:00+02\n",
+        "id DECIMAL(38,0), at TIMESTAMP",
+        [{"id": "18446744073709551616", "at": "2024-05-01T10:00:00.500Z"}, {"id": "1", "at": T}],
+        {"header": "true"},
+        "at",
+    ),
+    Case(
+        "quotes.tsv",
+        b'id\ttext\n1\tthe 5" disk\n2\t"open\n3\tsay "hi" there\n4\tlast\n',
+        "id BIGINT, text STRING",
+        [{"id": 1, "text": 'the 5" disk'}, {"id": 2, "text": '"open'}, {"id": 3, "text": 'say "hi" there'}, {"id": 4, "text": "last"}],
+        {"header": "true", "delimiter": "\\t", "quote": ""},
+    ),
+    Case(
+        "frame.parquet",
+        _frame(),
+        "at TIMESTAMP, day DATE, n BIGINT",
+        [{"at": "2024-05-01T10:00:00.123456Z", "day": "2024-05-01", "n": 1}, {"at": None, "day": "2024-05-01", "n": 2}],
+        {"timestamp_format": "epoch_nanos"},
+        "at",
+    ),
+    Case(
+        "units.csv",
+        "T [°C],ok?,phone\n1.5,true,+351912345678\n2.5,false,+4930123456\n".encode(),
+        "T [°C] DOUBLE, ok? BOOLEAN, phone STRING",
+        [{"T [°C]": 1.5, "ok?": True, "phone": "+351912345678"}, {"T [°C]": 2.5, "ok?": False, "phone": "+4930123456"}],
+        {"header": "true"},
+    ),
+    Case(
         "zips.csv",
         b"zip,ok\n00501,true\n10001,FALSE\n",
         "zip STRING, ok BOOLEAN",
@@ -307,9 +378,36 @@ def test_there_are_enough_kinds_of_files() -> None:
 
 @pytest.mark.parametrize("content", [b"", b"\n\n"])
 def test_an_empty_file_is_no_declaration(content: bytes, trial: Trial) -> None:
-    from penstock.errors import SourceError
-
     file = trial.folder / "empty.csv"
     file.write_bytes(content)
     with pytest.raises(SourceError, match="nothing in it"):
         propose_files(file)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("book.xlsx", b"PK\x03\x04" + bytes(200), "zip"),
+        ("packed.csv", gzip.compress(b"a,b\n1,2\n"), "gzip"),
+        ("noise.bin", bytes(range(256)) * 4, "holds no text"),
+        ("excel.csv", b"sep=;\r\nid;v\r\n1;2\r\n", "first line `sep=;`"),
+        ("notes.csv", b"# made by a tool\n# today\nid,v\n1,2\n", "2 lines of comments"),
+        ("lists.json", b"[[1, 2], [3, 4]]", "no records"),
+        ("none.json", b"{}\n{}\n", "no columns"),
+        ("pretty.json", '[{\n"id": "Zoë"}]'.encode("cp1252"), "as UTF-8 only"),
+    ],
+)
+def test_what_holds_no_records_is_refused_with_the_reason(name: str, content: bytes, words: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(SourceError, match=words) as refused:
+        propose_files(tmp_path / name)
+    assert refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("content", "head"),
+    [(b"#id,v\n1,2\n", "c1"), ("id,v\n1,2\n2,é\n".encode("utf-16-le"), "id"), (b'{"a":{"0":1,"1":2},"b":{"0":"x","1":"y"}}', "a")],
+)
+def test_what_only_looks_odd_is_proposed(content: bytes, head: str, tmp_path: Path) -> None:
+    (tmp_path / "odd").write_bytes(content)
+    assert propose_files(tmp_path / "odd").columns[0][0] == head

@@ -80,7 +80,8 @@ def main(arguments: Sequence[str] | None = None, more: Sequence[Callable[..., No
         try:
             app(more)(args=None if arguments is None else list(arguments), prog_name="penstock")
         except PenstockError as error:
-            trouble.show(error)
+            for one in (error, *error.others):
+                trouble.show(one)
             raise SystemExit(error.exit_code) from None
         except Exception as error:
             trouble.show_internal(error)

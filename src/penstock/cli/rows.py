@@ -59,8 +59,8 @@ def report_set_aside(rows: Rows) -> None:
     """One warning for each stream or table of which records are not in the rows; DataFault where not one could be read."""
     for found in rows.dead():
         number = "1 record was" if found.count == 1 else f"{found.count:,} records were"
-        hint = f"`penstock dead APP {found.source}` lists them, `penstock infer` proposes a declaration that fits a file or topic"
-        log.warning("`%s`: %s set aside; the first: %s; %s", found.source, number, found.first, hint)
+        hint = f"; `penstock dead APP {found.source}` lists them, `penstock infer` proposes a declaration that fits a file or topic"
+        log.warning("`%s`: %s set aside; the first: %s%s", found.source, number, found.first, "" if found.of_function else hint)
 
 
 def plain(schema: Schema, measured: list[list[str]], rest: Iterable[list[str]] = ()) -> Iterator[str]:

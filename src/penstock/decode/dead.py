@@ -24,10 +24,13 @@ def dead_rows(decoded: DataFrame, spec: Described, written: Schema) -> DataFrame
     """
     rows = decoded.where("__reason IS NOT NULL")
     fallible = [field.name for field in decoded.schema.fields if field.name not in _LETTER and field.dataType.typeName() != "string"]
-    given = _in_csv(written, spec) if spec.options.get("format", "json") == "csv" else _in_json
+    is_csv = spec.options.get("format", "json") == "csv"
+    given = _in_csv(written, spec) if is_csv else _in_json
     blamed = [f"IF({quote(name)} IS NULL AND {given(name)} IS NOT NULL, {literal(name)}, NULL)" for name in fallible]
     named = f"concat_ws(', ', {', '.join(blamed)})" if blamed else "''"
-    reason = f"CASE WHEN __reason = '{MISFIT}' AND {named} <> '' THEN concat(__reason, ': ', {named}) ELSE __reason END"
+    # Where every value that is there can be read, there are too few or too many.
+    number = f"WHEN __reason = '{MISFIT}' THEN concat(__reason, ': more or fewer than {len(written)} values')" if is_csv else ""
+    reason = f"CASE WHEN __reason = '{MISFIT}' AND {named} <> '' THEN concat(__reason, ': ', {named}) {number} ELSE __reason END"
     return rows.selectExpr(f"{reason} AS reason", "CAST(__raw AS BINARY) AS raw", "__position AS position")
 
 

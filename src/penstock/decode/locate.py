@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
 import zlib
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+
+from penstock.formats import opener_of
 
 
 def locate_lines(path: str | Path, records: Sequence[bytes]) -> list[int | None]:
@@ -46,7 +47,6 @@ def _with_line_breaks(path: str | Path, wanted: Mapping[bytes, deque[int]], foun
 
 def _lines(path: str | Path) -> Iterator[bytes]:
     """As far as they can be read: a file may be broken, elsewhere or gone."""
-    opener = gzip.open if str(path).endswith(".gz") else open
-    with suppress(OSError, EOFError, zlib.error), opener(path, "rb") as lines:
+    with suppress(OSError, EOFError, zlib.error), opener_of(path)(path, "rb") as lines:
         for line in lines:
             yield line.rstrip(b"\r\n")

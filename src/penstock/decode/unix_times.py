@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -15,7 +16,7 @@ from penstock.schema import Schema, quote
 def with_times(rows: DataFrame, schema: Schema, options: Mapping[str, str]) -> DataFrame:
     """The rows with their declared types; they have them already where times are written as texts."""
     chosen = EPOCHS.get(options.get("timestamp_format", ""))
-    if chosen is None or options.get("format", "json") not in ("json", "csv"):
+    if chosen is None:
         return rows
     columns = StructType.fromDDL(schema.ddl)
     assert isinstance(columns, StructType)
@@ -37,7 +38,7 @@ def _has_time(kind: DataType) -> bool:
     return isinstance(kind, TimestampType) or (isinstance(kind, MapType) and _has_time(kind.valueType))
 
 
-def _as_time(value: Column, kind: DataType, micros: int) -> Column:
+def _as_time(value: Column, kind: DataType, micros: int | Decimal) -> Column:
     if not _has_time(kind):
         return value
     if isinstance(kind, StructType):

@@ -103,8 +103,9 @@ def _as_given(data: Any) -> pa.Table:
             return data
         if isinstance(data, pa.RecordBatch):
             return pa.Table.from_batches([data])
-        if type(data).__module__.startswith("pandas."):
-            return pa.Table.from_pandas(data, preserve_index=False)
+        if type(data).__module__.startswith("pandas.") and hasattr(data, "columns"):
+            named = [name for name in data.index.names if name is not None and name not in data.columns]
+            return pa.Table.from_pandas(data.reset_index(level=named) if named else data, preserve_index=False)
         if hasattr(data, "__arrow_c_stream__"):
             return pa.table(data)
         if isinstance(data, list | tuple) and all(isinstance(row, Mapping) for row in data):

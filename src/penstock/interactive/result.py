@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 from penstock.change import Rows
-from penstock.cli.rows import cells, plain
+from penstock.cli.rows import cells, plain, report_set_aside
 from penstock.errors import NameFault, ToolError, TypeFault
 from penstock.interactive.dead import Dead
 from penstock.interactive.html import table_html
@@ -40,6 +40,7 @@ class Result(Sequence[Row]):
     def of(cls, rows: Rows, *, epoch: int | None = None) -> Result:
         """All rows of an answer, read to their end."""
         lines = list(rows.lines)
+        report_set_aside(rows)
         return cls(rows.schema, lines, epoch=epoch, dead=Dead(tuple(rows.dead())))
 
     @property

@@ -15,7 +15,7 @@ from penstock.plan.model.names import Names, schemas
 from penstock.plan.model.nodes import Node, Opaque, Scan, rebuild
 from penstock.plan.python.file import creates_of
 from penstock.plan.sql.aliases import columns_first
-from penstock.plan.sql.statements import Create, Drop, Statement, parse
+from penstock.plan.sql.statements import Create, Drop, Statement, parse_for_check
 from penstock.plan.sql.window_times import by_their_ends
 
 _SUFFIXES = (".sql", ".py")
@@ -97,7 +97,7 @@ def _read(file: Path, folder: Path, alone: bool, seen: set[int]) -> Iterable[Sta
         raise AppFault(f"{shown} cannot be read: {error.strerror}") from None
     if file.suffix == ".py":
         return creates_of(file, text, folder, alone, seen)
-    return parse(text, shown)
+    return parse_for_check(text, shown)
 
 
 def _shown(file: Path) -> str:

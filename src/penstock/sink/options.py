@@ -8,7 +8,7 @@ from functools import partial
 
 from penstock.elsewhere import CONNECTORS
 from penstock.errors import OptionFault, PromiseFault, UserError
-from penstock.option import Option, absent, check_value, raise_all, tried, unknown
+from penstock.option import Option, absent, check_value, nearest, raise_all, tried, unknown
 
 AT_LEAST_ONCE = "at-least-once"
 EXACTLY_ONCE = "exactly-once"
@@ -108,8 +108,8 @@ def check_sink_options(name: str, options: Mapping[str, object]) -> None:
     A secret's value may be a reference: any object with a `name`.
     """
     given = {option.lower(): value for option, value in options.items()}
-    connector = _connector(name, given)
-    raise_all(_faults(name, connector, given))
+    connector, wrong = _connector(name, given)
+    raise_all([*wrong, *_faults(name, connector, {**given, "connector": connector})] if connector else wrong)
 
 
 def _faults(name: str, connector: str, given: Mapping[str, object]) -> Iterator[UserError]:
@@ -130,16 +130,17 @@ def _faults(name: str, connector: str, given: Mapping[str, object]) -> Iterator[
         yield from tried(partial(_check_promise, name, connector, delivery_of(given)))
 
 
-def _connector(name: str, options: Mapping[str, object]) -> str:
+def _connector(name: str, options: Mapping[str, object]) -> tuple[str, list[UserError]]:
+    """The connector, or the one that seems to be meant, by which the other options are judged; "" where none is. And what is wrong with it."""
     given = options.get("connector")
     if given is None:
-        raise OptionFault(f"sink `{name}` lacks the option `connector`", hint=f"a sink can be: {', '.join(SINKS)}")
-    if given not in SINKS:
-        ours = CONNECTORS.get(str(given).lower())
-        fault = unknown(f"sink `{name}`: there is no connector `{given}` for a sink", str(given), tuple(SINKS), "a sink can be")
-        fault.hint = f"use connector = '{ours}'" if ours in SINKS else fault.hint
-        raise fault
-    return str(given)
+        return "", [OptionFault(f"sink `{name}` lacks the option `connector`", hint=f"a sink can be: {', '.join(SINKS)}")]
+    if given in SINKS:
+        return str(given), []
+    ours = CONNECTORS.get(str(given).lower(), str(given).lower())
+    fault = unknown(f"sink `{name}`: there is no connector `{given}` for a sink", str(given), tuple(SINKS), "a sink can be")
+    fault.hint = f"use connector = '{ours}'" if ours in SINKS else fault.hint
+    return nearest(ours, SINKS), [fault]
 
 
 def _check_promise(name: str, connector: str, delivery: str) -> None:

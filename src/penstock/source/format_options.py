@@ -8,20 +8,21 @@ from collections.abc import Mapping
 from zoneinfo import available_timezones
 
 from penstock.errors import OptionFault
-from penstock.formats import EPOCHS, TAB
+from penstock.formats import EPOCHS, NANOS, NO_QUOTE, TAB
 from penstock.option import Option
 
-CSV, JSON = "csv", "json"
+CSV, JSON, PARQUET = "csv", "json", "parquet"
 ENCODINGS = ("utf-8", "us-ascii", "iso-8859-1", "windows-1252", "utf-16", "utf-16le", "utf-16be")
 RECORD_OPTIONS: tuple[Option, ...] = (
     Option(
         "timestamp_format",
-        "how times are written in json and csv: a pattern such as yyyy/MM/dd HH:mm:ss, epoch_seconds, epoch_millis or epoch_micros; absent: ISO 8601",
+        "how times are written in json and csv: a pattern such as yyyy/MM/dd HH:mm:ss, epoch_seconds, epoch_millis, epoch_micros or epoch_nanos; "
+        "absent: ISO 8601. In parquet epoch_nanos, where it holds nanoseconds",
     ),
     Option("date_format", "how dates are written in json and csv: a pattern such as dd.MM.yyyy; absent: ISO 8601"),
     Option("zone", "the zone of times in json and csv that name none, e.g. Europe/Lisbon", default="UTC"),
     Option("delimiter", "one character between the values of a csv line; \\t or tab: a tabulator", default=","),
-    Option("quote", "one character around values of csv that hold a delimiter", default='"'),
+    Option("quote", "one character around values of csv that hold a delimiter; nothing where there is none", default='"'),
     Option("escape", "one character before a quote inside of a quoted value of csv", default='"'),
     Option("null_value", "text that stands for NULL in csv, as nothing between two delimiters always does"),
     Option(
@@ -41,6 +42,7 @@ FILE_OPTIONS: tuple[Option, ...] = (
         kind="flag",
     ),
 )
+_LONGER = (*(("delimiter", tab) for tab in TAB), ("quote", NO_QUOTE))
 _OF_CSV = ("delimiter", "quote", "escape", "null_value", "decimal", "trim")
 _OF_BOTH = ("timestamp_format", "date_format", "zone", "encoding", "multiline")
 _LETTERS = "GyMLdDQqahkKHmsSVzOXxZ"
@@ -66,13 +68,10 @@ _QUOTED = re.compile(r"'[^']*'")
 def check_format(what: str, options: Mapping[str, object]) -> None:
     """OptionFault for an option that its format does not have, or whose value means nothing."""
     shape = str(options.get("format", JSON))
-    for name in (*_OF_CSV, *_OF_BOTH):
-        wanted = (CSV,) if name in _OF_CSV else (CSV, JSON)
-        if name in options and shape not in wanted:
-            raise OptionFault(f"{what}: `{name}` belongs to format {' or '.join(repr(one) for one in wanted)}, not to '{shape}'", hint="leave it out")
+    _check_owner(what, shape, options)
     given = {name: str(value) for name, value in options.items()}
     for name in ("delimiter", "quote", "escape"):
-        if name in given and len(given[name]) != 1 and not (name == "delimiter" and given[name] in TAB):
+        if name in given and len(given[name]) != 1 and (name, given[name]) not in _LONGER:
             raise OptionFault(f"{what}: `{name}` wants one character, not '{given[name]}'", hint="e.g. delimiter = ';' or delimiter = '\\t'")
     if given.get("delimiter") in ("\n", "\r") or ("delimiter" in given and given["delimiter"] == given.get("quote", '"')):
         raise OptionFault(f"{what}: `delimiter` cannot be {given['delimiter']!r}", hint="it is neither a line end nor the quote")
@@ -82,6 +81,15 @@ def check_format(what: str, options: Mapping[str, object]) -> None:
     if "zone" in given:
         _check_zone(what, given["zone"])
     _check_encoding(what, shape, given)
+
+
+def _check_owner(what: str, shape: str, options: Mapping[str, object]) -> None:
+    """Options that another format has; parquet has the one that says that its times are nanoseconds."""
+    for name in (*_OF_CSV, *_OF_BOTH):
+        wanted = (CSV,) if name in _OF_CSV else (CSV, JSON)
+        if name not in options or shape in wanted or (shape, options[name]) == (PARQUET, NANOS):
+            continue
+        raise OptionFault(f"{what}: `{name}` belongs to format {' or '.join(repr(one) for one in wanted)}, not to '{shape}'", hint="leave it out")
 
 
 def _check_encoding(what: str, shape: str, given: Mapping[str, str]) -> None:

@@ -7,7 +7,7 @@ from functools import partial
 
 from penstock.elsewhere import CONNECTORS, connector_of
 from penstock.errors import OptionFault, UserError
-from penstock.option import STREAM, TABLE, Option, absent, check_value, raise_all, tried, unknown
+from penstock.option import STREAM, TABLE, Option, absent, check_value, nearest, raise_all, tried, unknown
 from penstock.source.format_options import FILE_OPTIONS, RECORD_OPTIONS, check_format
 
 _ONLY_STREAM = (STREAM,)
@@ -103,10 +103,10 @@ def check_source_options(kind: str, name: str, options: Mapping[str, object], co
     Gives back the options that are expressions, each with the columns that it may name: whether they are well formed is not asked here.
     The value of an option that is a secret may be a reference: any object with a `name`.
     """
-    connector = _connector(kind, name, options)
-    known = {option.name: option for option in options_of(kind, connector)}
+    connector, wrong = _connector(kind, name, options)
+    raise_all([*wrong, *_faults(kind, name, connector, options, columns)] if connector else wrong)
+    known = {option.name for option in options_of(kind, connector)}
     free = {column.lower() for column in columns} if connector == "generator" else set()
-    raise_all(_faults(kind, name, connector, options, columns))
     return {given: tuple(GENERATED) for given in options if given.lower() not in known and given.lower() in free}
 
 
@@ -129,21 +129,21 @@ def _faults(kind: str, name: str, connector: str, options: Mapping[str, object],
     yield from tried(partial(_check_together, kind, name, connector, {given.lower(): value for given, value in options.items()}, columns))
 
 
-def _connector(kind: str, name: str, options: Mapping[str, object]) -> str:
+def _connector(kind: str, name: str, options: Mapping[str, object]) -> tuple[str, list[UserError]]:
+    """The connector, or the one that seems to be meant, by which the other options are judged; "" where none is. And what is wrong with it."""
     offered, listing = CONNECTORS_OF[kind], f"a {kind} can come from"
     given = options.get("connector", connector_of(options))
     if given is None:
-        raise OptionFault(f"{kind} `{name}` lacks the option `connector`", hint=f"{listing}: {', '.join(offered)}")
-    if given not in offered:
-        ours = CONNECTORS.get(str(given).lower())
-        fault = unknown(f"{kind} `{name}`: there is no connector `{given}` for a {kind}", str(given), offered, listing)
-        ours = str(given).lower() if ours is None else ours
-        if ours in offered:
-            fault.hint = f"use connector = '{ours}'"
-        elif kind == TABLE and ours in CONNECTORS_OF[STREAM]:
-            fault.hint = f"it is read as a stream, CREATE STREAM {name} (...), and written by CREATE SINK {name}; {listing}: {', '.join(offered)}"
-        raise fault
-    return str(given)
+        return "", [OptionFault(f"{kind} `{name}` lacks the option `connector`", hint=f"{listing}: {', '.join(offered)}")]
+    if given in offered:
+        return str(given), []
+    fault = unknown(f"{kind} `{name}`: there is no connector `{given}` for a {kind}", str(given), offered, listing)
+    ours = CONNECTORS.get(str(given).lower(), str(given).lower())
+    if ours in offered:
+        fault.hint = f"use connector = '{ours}'"
+    elif kind == TABLE and ours in CONNECTORS_OF[STREAM]:
+        fault.hint = f"it is read as a stream, CREATE STREAM {name} (...), and written by CREATE SINK {name}; {listing}: {', '.join(offered)}"
+    return nearest(ours, CONNECTORS_OF[STREAM] if ours in CONNECTORS_OF[STREAM] else offered), [fault]
 
 
 def _check_together(kind: str, name: str, connector: str, options: Mapping[str, object], columns: Sequence[str]) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 
 import penstock as ps
 from penstock.errors import AppFault, NameFault, PlanFault, StateError
@@ -112,3 +115,16 @@ assert not {"pyspark", "pandas", "pyarrow"} & set(sys.modules), set(sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_notebook_shows_what_is_wrong_and_not_the_way_through_penstock(capsys: pytest.CaptureFixture[str]) -> None:
+    shell: Any = InteractiveShell()  # type: ignore[no-untyped-call]
+    shell.run_cell("import penstock as ps\napp = ps.App('shop')\norders = app.stream('orders', ps.Memory([{'id': 1}]))")
+    shell.run_cell("cheap = orders.where('id < 5')\ncheap")
+    assert "Query(SELECT * FROM `orders` WHERE id < 5)" in capsys.readouterr().out
+    shell.run_cell("one = 1\napp.view('v', orders.select('idd'))\napp.batch('v')")
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", "".join(capsys.readouterr()))
+    assert "line 3: app.batch('v')\nNameFault: " in shown
+    assert "there is no column `idd`" in shown
+    assert "Traceback" not in shown
+    assert "engine.py" not in shown

@@ -32,6 +32,15 @@ def test_every_form_has_the_same_columns_and_rows(data: object, tmp_path: Path) 
     assert pq.read_table(tmp_path).to_pylist() == ROWS
 
 
+def test_an_index_with_a_name_is_a_column_and_a_bare_one_is_none() -> None:
+    frame = pd.DataFrame({"card": ["a", "b"], "n": [1, 2]}, index=[7, 8])
+    assert ps.Memory(frame).columns() == "`card` string, `n` bigint"
+    assert ps.Memory(frame.groupby("card").sum()).columns() == "`card` string, `n` bigint"
+    assert ps.Memory(frame.set_index("card", drop=False)).columns() == "`card` string, `n` bigint"
+    with pytest.raises(OptionFault, match="Series"):
+        ps.Memory(frame["n"])
+
+
 def test_steps_are_files_in_order_and_one_more_can_come(tmp_path: Path) -> None:
     memory = ps.Memory([[{"n": 1}], pd.DataFrame({"n": [2, 3]})])
     memory.written(tmp_path, parse_columns(memory.columns()))

@@ -8,12 +8,13 @@ A false alarm is worse than a fault that Spark finds later: where something is n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias, assert_never
 
 from penstock.errors import UserError
+from penstock.option import raise_all
 from penstock.plan.check.cycles import circles
 from penstock.plan.check.groups import misplaced_aggregates, nested_aggregates, sorted_by_window, ungrouped_columns
 from penstock.plan.check.keyed import keyed_findings, without_keyed
@@ -39,7 +40,19 @@ from penstock.plan.expression.forbid import forbid
 from penstock.plan.expression.foreign import refuse_foreign, require_operands
 from penstock.plan.expression.grammar import validate_select
 from penstock.plan.expression.passage import Passage
-from penstock.plan.model.declare import RESERVED_HINT, Declaration, Declared, Function, Options, Sink, Stream, Table, View, is_reserved
+from penstock.plan.model.declare import (
+    RESERVED_ENDINGS,
+    RESERVED_HINT,
+    Declaration,
+    Declared,
+    Function,
+    Options,
+    Sink,
+    Stream,
+    Table,
+    View,
+    is_reserved,
+)
 from penstock.plan.model.findings import ERROR, Finding, Spot, from_error, from_errors, placed
 from penstock.plan.model.names import Names, schemas
 from penstock.plan.model.nodes import Opaque, Scan, walk
@@ -96,6 +109,14 @@ def check(declared: Declared, check_source: SourceCheck, check_sink: SinkCheck, 
     return list(found)
 
 
+def check_query(query: View, declared: Declared) -> None:
+    """Raises what is wrong with a query that is asked once, of an app that was checked; it may read `STREAM__dead` and the like too."""
+    names = Names(schemas(declared.declarations))
+    kept = [f"{name}{ending}" for name in declared.readable for ending in RESERVED_ENDINGS]
+    found = [*_unknown_relations(query, declared, kept), *_expressions(query, declared, names)]
+    raise_all(fault for finding in found if isinstance(fault := finding.as_error(), UserError))
+
+
 def raise_first(findings: Sequence[Finding]) -> None:
     """Raise the first error among findings, if there is one."""
     for finding in findings:
@@ -115,16 +136,20 @@ def _view(view: View, declared: Declared, names: Names) -> Iterator[Finding]:
     yield from _unknown_relations(view, declared)
     yield from _unread(view)
     yield from watermark_findings(view, declared)
-    every = list(expressions(view.query, names))
+    yield from _expressions(view, declared, names)
+    yield from fleeting(view, list(expressions(view.query, names)))
+    yield from operator_findings(view, declared)
+    yield from keyed_findings(view, declared)
+
+
+def _expressions(view: View, declared: Declared, names: Names) -> Iterator[Finding]:
+    """What is wrong with a query's expressions, each in its scope, and with the names of its result."""
     own = {name.lower() for name in declared.functions}
-    for expression in every:
+    for expression in expressions(view.query, names):
         yield from unknown_functions(view, expression, own)
         yield from miscalled(view, expression, declared)
         for one in _EXPRESSION_CHECKS:
             yield from one(view, expression)
-    yield from fleeting(view, every)
-    yield from operator_findings(view, declared)
-    yield from keyed_findings(view, declared)
     for node in walk(view.query):
         yield from unknown_shared(view, node, names)
         yield from wrong_sides(view, node, names)
@@ -155,8 +180,8 @@ def _unread(view: View) -> Iterator[Finding]:
         yield replace(from_error(error, view.where), where=view.where)
 
 
-def _unknown_relations(view: View, declared: Declared) -> Iterator[Finding]:
-    readable = {name.lower() for name in declared.readable}
+def _unknown_relations(view: View, declared: Declared, kept: Iterable[str] = ()) -> Iterator[Finding]:
+    readable = {name.lower() for name in (*declared.readable, *kept)}
     for node in walk(view.query):
         read = (node.name,) if isinstance(node, Scan) else node.names if isinstance(node, Opaque) else ()
         for name in read:

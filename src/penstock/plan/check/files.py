@@ -11,6 +11,7 @@ from pathlib import Path
 from penstock.errors import SourceError
 from penstock.globs import MARKS, matches
 from penstock.plan.check.callbacks import callback_findings
+from penstock.plan.check.first_records import unheld_columns
 from penstock.plan.model.declare import Declared, Sink, Stream, Table
 from penstock.plan.model.findings import ERROR, WARNING, Finding
 
@@ -29,6 +30,7 @@ def file_findings(declared: Declared) -> Iterator[Finding]:
             yield Finding(ERROR, "SourceError", error.message, error.where, hint=error.hint)
             continue
         yield from _missing(entry, place)
+        yield from unheld_columns(entry, place)
         if entry.options.get("tail") != "true" and place.is_dir():
             yield from _called_like_patterns(entry, place)
     yield from callback_findings(declared)
@@ -43,10 +45,11 @@ def require_readable(declared: Declared, names: Collection[str]) -> None:
 
 
 def not_there(declared: Declared, names: Collection[str]) -> Iterator[Finding]:
-    """A warning for each stream called one of `names` of which nothing is there: what reads it finds no row."""
+    """A warning for each stream called one of `names` of which nothing is there, and for columns that its records do not seem to hold."""
     for entry, place in _local_sources(declared):
-        if entry.name in names and isinstance(entry, Stream):
-            yield from _missing(entry, place)
+        if entry.name in names:
+            yield from _missing(entry, place) if isinstance(entry, Stream) else ()
+            yield from unheld_columns(entry, place)
 
 
 def _closed(place: Path) -> Path | None:

@@ -20,6 +20,8 @@ SourceCheck: TypeAlias = Callable[[str, str, Options, Sequence[str]], Mapping[st
 
 def source_findings(entry: Stream | Table, check_source: SourceCheck) -> Iterator[Finding]:
     """Everything that is wrong with one declaration."""
+    for fault in entry.faults:
+        yield from_error(fault, entry.where)
     seen: set[str] = set()
     for column in entry.schema:
         if column.name.startswith("__"):

@@ -9,6 +9,7 @@ from penstock.errors import Where
 from penstock.plan.check.callbacks import missing_function
 from penstock.plan.expression import functions
 from penstock.plan.expression.parsed import parsed
+from penstock.plan.expression.types import type_fault
 from penstock.plan.model.declare import Declared, Function, View
 from penstock.plan.model.findings import ERROR, Finding, Spot, placed
 from penstock.plan.model.nodes import Operate, walk
@@ -24,6 +25,9 @@ def function_findings(entry: Function, declared: Declared) -> Iterator[Finding]:
         message = f"`{entry.name}` is a function of Spark's already"
         yield Finding(ERROR, "NameFault", message, entry.where, hint=f"name it otherwise, e.g. my_{entry.name}")
     yield from _missing(f"function `{entry.name}`", entry.target, declared, entry.where, "value")
+    wrong = type_fault(entry.returns)
+    if wrong is not None:
+        yield Finding(ERROR, "TypeFault", f"what function `{entry.name}` returns: {wrong[0]}", entry.where, hint=wrong[1])
     counts = takes(declared.folder, entry.target)
     if counts is not None and counts[1] == 0:
         hint = "a function of expressions is given columns; a constant needs none"

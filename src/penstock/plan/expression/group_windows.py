@@ -6,7 +6,7 @@ from penstock.errors import TypeFault
 from penstock.eventtime import format_interval, interval
 from penstock.plan.expression.calls import Call
 
-_FIELDS = {"start": ".start", "end": ".end", "rowtime": ".end", "proctime": ".end", "": ""}
+_FIELDS = {"start": ".start", "end": ".end", "rowtime": ".end - INTERVAL 1 MILLISECOND", "": ""}
 _KINDS = ("tumble", "hop", "session")
 
 

@@ -8,7 +8,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TypeAlias
 
-from penstock.errors import Where
+from penstock.errors import UserError, Where
 from penstock.plan.model.nodes import Node
 from penstock.schema import Schema
 
@@ -41,7 +41,7 @@ def is_reserved(name: str) -> bool:
 
 @dataclass(frozen=True)
 class Stream:
-    """A named, typed, unbounded table."""
+    """A named, typed, unbounded table. `faults` are what is wrong with how it is written, for the check to report beside what else it finds."""
 
     name: str
     schema: Schema
@@ -49,16 +49,18 @@ class Stream:
     event_time: str | None = None
     lateness: str | None = None
     where: Where | None = field(default=None, compare=False)
+    faults: tuple[UserError, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True)
 class Table:
-    """Reference data. An empty schema means: as the file or the database says."""
+    """Reference data. An empty schema means: as the file or the database says. `faults` as of a stream."""
 
     name: str
     schema: Schema
     options: Options = field(repr=False)
     where: Where | None = field(default=None, compare=False)
+    faults: tuple[UserError, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -116,6 +116,9 @@ def _text_place(text: str) -> Where:
 
 
 def _columns(text: str, place: Where) -> Schema:
+    if text == "":
+        hint = 'name them with their types: "id STRING, at TIMESTAMP"; `penstock infer` proposes them for a file, a folder or a topic'
+        raise PlanFault("the columns are missing", where=place, hint=hint)
     check_text(text, "list of columns", place, "id STRING, at TIMESTAMP")
     try:
         return parse_columns(text)

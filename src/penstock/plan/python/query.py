@@ -20,7 +20,9 @@ from penstock.plan.expression.tokens import tokens
 from penstock.plan.model.nodes import Aggregate, Alias, Distinct, Filter, Generate, Item, Join, Node, Operate, Order, Project, Scan, Union
 from penstock.plan.model.sorting import by_output
 from penstock.plan.model.terms import no_ordinal, written
+from penstock.plan.model.text import sql
 from penstock.plan.model.user_code import is_target, target_of
+from penstock.plan.python.other_names import missing
 from penstock.plan.sql.operators import returned
 from penstock.plan.sql.select import read_expression
 
@@ -257,9 +259,33 @@ class Query:
         """The rows as an Arrow table."""
         return self.batch().to_arrow()
 
+    def collect(self) -> Any:
+        """The rows as dicts."""
+        return self.batch().to_dicts()
+
+    def count(self) -> Any:
+        """How many rows there are; after `.group_by()` a query: how many of each group."""
+        counted = self.agg(count="count(*)")
+        return counted if self.groups else counted.batch()[0]["count"]
+
+    def __repr__(self) -> str:
+        groups = f" GROUP BY {', '.join(self.groups)}" if self.groups else ""
+        return f"Query({' '.join(sql(selected(self.node)).split())}{groups})"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise missing(name)
+
+    def __getitem__(self, name: object) -> Any:
+        raise PlanFault(
+            f"a query has no columns to take: {name!r}", where=user_place(), hint='name them in text: .select("id"), .where("amount > 10")'
+        )
+
     # What Spark and pandas call the same.
     filter = where
     keyBy = key_by
+    selectExpr = select
     groupBy = groupby = group_by
     orderBy = sort = order_by
     withColumn = with_column

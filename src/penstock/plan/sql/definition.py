@@ -17,25 +17,25 @@ _AFTER_TYPE = ("not", "null", "comment", "default", "as", "generated", "metadata
 
 @dataclass(frozen=True)
 class Columns:
-    """A column list, and the event time it declares."""
+    """A column list, the event time it declares, and what is wrong with it: columns that cannot be read are left out."""
 
     schema: Schema
     event_time: str | None = None
     lateness: str | None = None
+    faults: tuple[UserError, ...] = ()
 
 
 def read_columns(passage: Passage, opening: int, close: int) -> Columns:
     """`(id STRING NOT NULL, ms BIGINT, at AS timestamp_millis(ms), WATERMARK FOR at AS at - INTERVAL 10 SECONDS)`."""
     columns: dict[str, Column] = {}
-    watermark: tuple[int, int] | None = None
+    watermarks: list[tuple[int, int]] = []
     faults: list[UserError] = []
+    unread: set[str] = set()
     for low, high in _entries(passage, opening, close):
         if _unenforced_key(passage, low, high):
             continue
         if passage.word(low, high, "watermark") and passage.word(low + 1, high, "for"):
-            if watermark is not None:
-                raise passage.fault("a stream has one watermark", low, high)
-            watermark = (low, high)
+            watermarks.append((low, high))
             continue
         try:
             column = _column(passage, low, high)
@@ -46,11 +46,18 @@ def read_columns(passage: Passage, opening: int, close: int) -> Columns:
             columns[column.name.lower()] = column
         except UserError as fault:
             faults.append(fault)
-    raise_all(faults)
+            unread.add(passage.tokens[low].value.lower())
     schema = with_types(Schema(tuple(columns.values())))
-    if watermark is None:
-        return Columns(schema)
-    return Columns(schema, *_watermark(passage, schema, *watermark))
+    faults += [passage.fault("a stream has one watermark", low, high) for low, high in watermarks[1:]]
+    event_time: tuple[str | None, str | None] = (None, None)
+    for low, high in watermarks[:1]:
+        if low + 2 < high and passage.tokens[low + 2].value.lower() in unread:
+            continue  # its column is there, and reported
+        try:
+            event_time = _watermark(passage, schema, low, high)
+        except UserError as fault:
+            faults.append(fault)
+    return Columns(schema, *event_time, tuple(faults))
 
 
 def _unenforced_key(passage: Passage, low: int, high: int) -> bool:
@@ -63,6 +70,7 @@ def parse_columns(text: str) -> Schema:
     """The same list without its brackets, as Python gives it; there the event time is an argument of its own."""
     passage = Passage(f"({text}\n)")
     found = read_columns(passage, 0, passage.close(0, len(passage.tokens)))
+    raise_all(found.faults)
     if found.event_time is not None:
         raise passage.fault("WATERMARK is not a column", 0, 1, f'write event_time="{found.event_time}", lateness="{found.lateness}"')
     return found.schema

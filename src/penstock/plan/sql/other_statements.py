@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.errors import UserError
+from penstock.errors import ForbiddenFault, UserError
 from penstock.plan.expression.passage import Passage
 from penstock.plan.model.declare import Secret
 
@@ -14,6 +14,9 @@ def refuse_other_statements(passage: Passage, low: int, high: int) -> None:
     """SyntaxFault for a statement of another system, with what to write instead."""
     if passage.word(low, high, "insert"):
         raise _insert(passage, low, high)
+    if passage.word(low, high, "set"):
+        hint = "settings stand in penstock.toml or in --set name=value; `penstock settings` lists them"
+        raise passage.fault("SET is not allowed in an app", low, low + 1, hint, ForbiddenFault)
     if not passage.word(low, high, "create"):
         return
     at = low + 1 + 2 * (passage.word(low + 1, high, "or") and passage.word(low + 2, high, "replace"))

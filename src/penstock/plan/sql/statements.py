@@ -6,6 +6,7 @@ These are all the statements there are.
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -81,7 +82,14 @@ Statement: TypeAlias = Create | Drop | Select | Subscribe | Rollback
 
 
 def parse(text: str, file: str, first_line: int = 1) -> list[Statement]:
-    """The statements of a file, in order."""
+    """The statements of a file, in order; raises what is wrong with how they are written, all of it."""
+    found = parse_for_check(text, file, first_line)
+    raise_all(_kept_faults(found))
+    return found
+
+
+def parse_for_check(text: str, file: str, first_line: int = 1) -> list[Statement]:
+    """The same, but streams and tables keep what is wrong with them, so that a check reports it beside what is wrong with their options and types."""
     passage = Passage(text, file, first_line)
     found: list[Statement] = []
     faults: list[UserError] = []
@@ -90,8 +98,14 @@ def parse(text: str, file: str, first_line: int = 1) -> list[Statement]:
             found.append(_statement(passage, low, high))
         except UserError as fault:
             faults += [fault, *(other for other in fault.others if isinstance(other, UserError))]
-    raise_all(faults)
+    if faults:
+        raise_all([*_kept_faults(found), *faults])
     return found
+
+
+def _kept_faults(statements: Iterable[Statement]) -> list[UserError]:
+    declared = (statement.declaration for statement in statements if isinstance(statement, Create))
+    return [fault for entry in declared if isinstance(entry, Stream | Table) for fault in entry.faults]
 
 
 def parse_creates(text: str, file: str, first_line: int = 1) -> list[Create]:
@@ -216,13 +230,18 @@ def _relation(passage: Passage, kind: str, name: str, at: int, high: int) -> Str
             after + 1,
             "what is computed is a view; where it lies is set in WITH (...)",
         )
-    options = _needed_options(passage, f"{kind} `{name}`", at, after, high)
-    if kind == "stream":
-        return Stream(name, found.schema, options, found.event_time, found.lateness, where=passage.where(at))
-    if found.event_time is not None:
+    faults = list(found.faults)
+    options: dict[str, str | Secret] = {}
+    try:
+        options = _needed_options(passage, f"{kind} `{name}`", at, after, high)
+    except UserError as fault:
+        raise_all([*faults, fault])
+    if kind == "table" and found.event_time is None:
+        return Table(name, found.schema, options, where=passage.where(at), faults=tuple(faults))
+    if kind == "table":
         hint = f"rows that come by and by are a stream: CREATE STREAM {name} (...)"
-        raise passage.fault(f"`{name}` is a table, and tables have no watermark", at, at + 1, hint)
-    return Table(name, found.schema, options, where=passage.where(at))
+        faults.insert(0, passage.fault(f"`{name}` is a table, and tables have no watermark", at, at + 1, hint))
+    return Stream(name, found.schema, options, found.event_time, found.lateness, where=passage.where(at), faults=tuple(faults))
 
 
 def _needed_options(passage: Passage, what: str, at: int, after: int, high: int) -> dict[str, str | Secret]:

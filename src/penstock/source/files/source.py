@@ -10,7 +10,6 @@ then on it gives what it has and is named by `unreadable`. Live that is the sess
 from __future__ import annotations
 
 import csv
-import gzip
 import zlib
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -23,7 +22,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import OptionFault, SourceError
-from penstock.formats import as_read, delimiter_of, encoding_of, file_options, holds_documents, reader_options
+from penstock.formats import NO_QUOTE, as_read, delimiter_of, encoding_of, file_options, holds_documents, opener_of, reader_options
 from penstock.globs import MARKS, matches
 from penstock.schema import Column, Schema, quote
 from penstock.source import Limits, SourceSpec, Span
@@ -180,7 +179,7 @@ class Files:
         if self._reader == "text":
             return "value STRING"
         if self._format == "parquet":
-            return self._spec.schema.ddl
+            return as_read(self._spec.schema, self._spec.options).ddl
         return f"{as_read(self.written, self._spec.options).ddl}, {CORRUPT} STRING"
 
     def _bound(self, limits: Limits) -> Mapping[str, str]:
@@ -225,10 +224,10 @@ def _header(name: str, dialect: Dialect) -> list[str]:
 @lru_cache(maxsize=10_000)
 def _header_of(name: str, dialect: Dialect, written_ns: int) -> tuple[str, ...]:
     """The header of a file as it was written then: a view that is recomputed in every epoch asks for that of all its files."""
-    opener = gzip.open if name.endswith(".gz") else open
+    quoting = {"quoting": csv.QUOTE_NONE} if dialect.quote == NO_QUOTE else {"quotechar": dialect.quote}
     try:
-        with opener(name, "rt", encoding=dialect.encoding, errors="replace", newline="") as lines:
-            return tuple(next(csv.reader(lines, delimiter=dialect.delimiter, quotechar=dialect.quote), []))
+        with opener_of(name)(name, "rt", encoding=dialect.encoding, errors="replace", newline="") as lines:
+            return tuple(next(csv.reader(lines, delimiter=dialect.delimiter, **quoting), []))
     except (OSError, EOFError, zlib.error, csv.Error):
         return ()
 

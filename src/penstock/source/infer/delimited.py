@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from penstock.errors import SourceError
+from penstock.formats import NO_QUOTE
 from penstock.source.infer.sample import Sample
 from penstock.source.infer.types import NULL_MARKS, Kind, kind_of_texts, null_mark
 
 _DELIMITERS = (",", ";", "\t", "|")
 _AGREEING = 0.95
 _ROWS_MAX = 50_000
-_HEADLINE = re.compile(r"[^\W\d][\w .()/%#€$&:'+-]*")
+_HEADLINE = re.compile(r"[^\W\d][^\n]{0,99}")
+_EXCEL = re.compile(r"(?i)sep=[,;\t|]?\r?\n")
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,7 @@ class Delimited:
 
 def delimited(sample: Sample, *, surely: bool) -> Delimited | None:
     """None where the lines have no common shape; `surely`: it is csv, so one column will do."""
+    _require_no_preface(sample.text)
     chosen = _dialect(sample.text, surely)
     if chosen is None:
         return None
@@ -48,6 +53,19 @@ def delimited(sample: Sample, *, surely: bool) -> Delimited | None:
         options["multiline"] = "true"
     assumed = [] if is_header else ["the first line names no columns: they are c1, c2, ..."]
     return _typed(options, names, body, assumed)
+
+
+def _require_no_preface(text: str) -> None:
+    """SourceError for lines above the table, which Spark would read as its header and its first records."""
+    first = text.partition("\n")[0].rstrip("\r")
+    if _EXCEL.match(text):
+        raise SourceError(f"its first line `{first}` is no record: only Excel reads it", hint="remove the line, or save the file without it")
+    lines = text.split("\n", 50)[:50]
+    notes = next((place for place, line in enumerate(lines) if not line.startswith("#")), 0)
+    if notes and notes < len(lines) and any(lines[notes].count(mark) > lines[notes - 1].count(mark) for mark in _DELIMITERS):
+        raise SourceError(
+            f"it begins with {notes} line{'s' * (notes > 1)} of comments (`{first[:40]}`), which are no records", hint="remove them: grep -v '^#'"
+        )
 
 
 def _typed(options: dict[str, str], names: Sequence[str], body: Sequence[Sequence[str]], assumed: list[str]) -> Delimited:
@@ -99,29 +117,55 @@ def _dialect(text: str, surely: bool) -> tuple[str, str, str] | None:
     quote = "'" if '"' not in text and re.search(r"(?m)(?:^|[,;\t|])'[^'\n]*'(?:[,;\t|]|\r?$)", text) else '"'
     best: tuple[float, int, str] | None = None
     for delimiter in _DELIMITERS:
-        widths = Counter(map(len, _rows(text[:200_000], delimiter, quote, escape)[:2000]))
-        if not widths:
-            continue
-        width, number = widths.most_common(1)[0]
-        agreement = number / widths.total()
+        width, agreement = _agreement(_rows(text[:200_000], delimiter, quote, escape)[:2000])
         if width > 1 and agreement >= (0.5 if surely else _AGREEING) and (best is None or (agreement, width) > best[:2]):
             best = (agreement, width, delimiter)
     if best is None:
         return (",", quote, escape) if surely else None
-    return best[2], quote, escape
+    return best[2], NO_QUOTE if _are_letters(text, best[2], quote, escape) else quote, escape
+
+
+def _agreement(rows: Sequence[Sequence[str]]) -> tuple[int, float]:
+    """How many values most rows have, and the share of these rows."""
+    widths = Counter(map(len, rows))
+    if not widths:
+        return 0, 0.0
+    width, number = widths.most_common(1)[0]
+    return width, number / widths.total()
+
+
+def _are_letters(text: str, delimiter: str, quote: str, escape: str) -> bool:
+    """Whether quotes are letters like others: as marks they swallow line breaks and are not closed as marks are, and each line alone is a row."""
+    if not any("\n" in value for row in _rows(text, delimiter, quote, escape) for value in row):
+        return False
+    return not _is_strict(text, delimiter, quote, escape) and _agreement(_rows(text, delimiter, NO_QUOTE, escape))[1] >= _AGREEING
+
+
+def _is_strict(text: str, delimiter: str, quote: str, escape: str) -> bool:
+    try:
+        deque(_reader(text, delimiter, quote, escape, strict=True), maxlen=0)
+    except csv.Error:
+        return False
+    return True
 
 
 def _rows(text: str, delimiter: str, quote: str, escape: str) -> list[list[str]]:
     found: list[list[str]] = []
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "").splitlines(keepends=True)
-    reader = csv.reader(lines, delimiter=delimiter, quotechar=quote, doublequote=escape == quote, escapechar=None if escape == quote else escape)
     try:
-        for row in reader:
+        for row in _reader(text, delimiter, quote, escape):
             if row and len(found) < _ROWS_MAX:
                 found.append(row)
     except csv.Error:
         return found
     return found
+
+
+def _reader(text: str, delimiter: str, quote: str, escape: str, *, strict: bool = False) -> Iterator[list[str]]:
+    lines = io.StringIO(text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", ""), newline="\n")
+    if quote == NO_QUOTE:
+        return csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
+    own = None if escape == quote else escape
+    return csv.reader(lines, delimiter=delimiter, quotechar=quote, doublequote=own is None, escapechar=own, strict=strict)
 
 
 def _is_header(head: Sequence[str], body: Sequence[Sequence[str]]) -> bool:

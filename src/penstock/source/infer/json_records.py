@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from penstock.source.infer.sample import Sample
-from penstock.source.infer.types import Kind, epoch_kind, times_kind
+from penstock.source.infer.types import Kind, epoch_kind, epoch_of_texts, times_kind
 
 _RECORDS_MAX = 20_000
 _BETWEEN = re.compile(r"[\s,]*")
@@ -38,6 +38,14 @@ def json_records(sample: Sample) -> JsonRecords | None:
     return JsonRecords(tuple(found), documents=True) if found else None
 
 
+def is_other_json(sample: Sample) -> bool:
+    """Whether the text, or each of its lines, is an array of JSON that holds no records."""
+    if sample.text.lstrip()[:1] != "[":
+        return False
+    lines = [line for line in sample.text.splitlines()[:100] if line.strip()]
+    return isinstance(_loaded(sample.text), list) or all(isinstance(_loaded(line), list) for line in lines)
+
+
 def columns_of(records: Sequence[dict[str, Any]]) -> tuple[list[tuple[str, Kind]], list[str]]:
     """The columns in the order in which they are met, and what was assumed."""
     assumed: list[str] = []
@@ -47,8 +55,16 @@ def columns_of(records: Sequence[dict[str, Any]]) -> tuple[list[tuple[str, Kind]
             assumed.append(f"the key `{name}` is left out: such names belong to Penstock")
         elif names.setdefault(name.lower(), name) != name:
             assumed.append(f"the key `{name}` is left out: `{names[name.lower()]}` differs from it in case only")
+    if len(records) == 1 and len(names) > 1 and _by_column(records[0]):
+        assumed.append("it looks as if each column were one value, as pandas writes by itself: to_json(orient='records', lines=True) writes records")
     columns = [(name, _kind(name, [record[name] for record in records if record.get(name) is not None])) for name in names.values()]
     return columns, list(dict.fromkeys(assumed))
+
+
+def _by_column(record: dict[str, Any]) -> bool:
+    """Whether all values are objects with the same keys, which are numbers."""
+    values = list(record.values())
+    return all(isinstance(value, dict) and value and value.keys() == values[0].keys() for value in values) and all(key.isdigit() for key in values[0])
 
 
 def _kind(name: str, values: Sequence[Any]) -> Kind:
@@ -62,7 +78,9 @@ def _kind(name: str, values: Sequence[Any]) -> Kind:
     if all(isinstance(value, int | float) for value in values):
         return epoch_kind(name, values) or _number(values)
     if all(isinstance(value, str) for value in values):
-        return times_kind(name, list(dict.fromkeys(values))) or Kind("STRING")
+        texts = list(dict.fromkeys(values))
+        found = epoch_of_texts(name, texts)
+        return replace(found, otherwise="STRING") if found else times_kind(name, texts) or Kind("STRING")
     if all(isinstance(value, list) for value in values):
         inner = _nested(name, [one for value in values for one in value if one is not None])
         return replace(inner, type=f"ARRAY<{inner.type}>", otherwise=f"ARRAY<{inner.otherwise}>")

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from penstock.errors import SourceError
+from penstock.formats import NANOS
 from penstock.source.infer.json_records import quoted
 from penstock.source.infer.types import Kind
 
@@ -34,9 +35,16 @@ def parquet_columns(path: Path) -> tuple[list[tuple[str, Kind]], list[str]]:
         schema = pyarrow.parquet.read_schema(path)
     except (pa.ArrowException, OSError) as error:
         raise SourceError(f"{path} is not a readable parquet file: {str(error).splitlines()[0]}") from error
-    found = [(field.name, _type(field.type)) for field in schema if not field.name.startswith("__")]
+    found = [(field.name, _kind(field.type)) for field in schema if not field.name.startswith("__")]
     left = [f"`{name}` is left out: Spark has no type for it" for name, kind in found if kind is None]
-    return [(name, Kind(kind)) for name, kind in found if kind is not None], left
+    return [(name, kind) for name, kind in found if kind is not None], left
+
+
+def _kind(kind: pa.DataType) -> Kind | None:
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        return Kind("TIMESTAMP", NANOS, otherwise="BIGINT")
+    found = _type(kind)
+    return Kind(found, otherwise=found) if found else None
 
 
 def _type(kind: pa.DataType) -> str | None:

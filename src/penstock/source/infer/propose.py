@@ -11,7 +11,7 @@ from pathlib import Path
 from penstock.errors import SourceError
 from penstock.formats import EPOCHS
 from penstock.source.infer.delimited import delimited
-from penstock.source.infer.json_records import columns_of, json_records, quoted
+from penstock.source.infer.json_records import columns_of, is_other_json, json_records, quoted
 from penstock.source.infer.parquet_columns import parquet_columns
 from penstock.source.infer.sample import Sample, read_sample
 from penstock.source.infer.types import Kind, is_timely
@@ -69,9 +69,18 @@ def propose_sample(name: str, connector: Mapping[str, str], sample: Sample, shap
     found = json_records(sample) if shape in (None, "json") else None
     if found is not None:
         columns, assumed = columns_of(found.records)
+        if not columns:
+            raise SourceError("its records of JSON are empty: they name no columns", hint="try again once it holds records")
+        if found.documents and sample.encoding != "utf-8":
+            hint = f"write it as UTF-8: iconv -f {sample.encoding} -t utf-8; or one record on each line"
+            raise SourceError(f"it is JSON over several lines in {sample.encoding}, which is read as UTF-8 only", hint=hint)
         more = {"multiline": "true"} if found.documents else {}
         coded = {"encoding": sample.encoding} if sample.encoding != "utf-8" else {}
         return proposal(name, {**connector, "format": "json", **more, **coded}, columns, assumed)
+    if shape is None and not surely_csv and is_other_json(sample):
+        raise SourceError(
+            "it is JSON, but no records: objects, one on each line or in an array", hint="e.g. pandas: to_json(orient='records', lines=True)"
+        )
     if shape == "json":
         raise SourceError("the text is no JSON, neither line by line nor as a whole", hint="leave --format out to have it guessed")
     lines = delimited(sample, surely=surely_csv or shape == "csv") if shape != "text" else None
@@ -86,6 +95,11 @@ def proposal(name: str, options: Mapping[str, str], columns: Sequence[tuple[str,
     notes = [*assumed, *(f"`{column}`: {kind.assumed}" for column, kind in columns if kind.assumed)]
     is_json = options["format"] == "json"
     event_time = _event_time(columns)
+    if event_time and options["format"] == "parquet" and dict(columns)[event_time].type == "DATE":
+        notes.append(
+            f"there is no event time: `{event_time}` is a DATE; add `at TIMESTAMP AS (CAST({quoted(event_time)} AS TIMESTAMP))` for one of days"
+        )
+        event_time = None
     made = {"TIMESTAMP": event_time} if event_time and dict(columns)[event_time].type == "DATE" else {}
     kinds = [(column, _as_time(kind) if column == made.get("TIMESTAMP") else kind) for column, kind in columns]
     patterns: dict[str, str] = {}

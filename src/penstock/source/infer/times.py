@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 ISO = ""
 _ISO_DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}")
-_ZONE = r"(?:Z|UTC|GMT|[+-]\d{2}:?\d{2})"
+_ZONE = r"(?:Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?)"  # the hours alone are how Postgres writes it
 _ISO_TIME = re.compile(rf"\d{{4}}-\d{{1,2}}-\d{{1,2}}[T ]\d{{1,2}}:\d{{2}}(?::\d{{2}}(?:\.\d{{1,9}})?)? ?{_ZONE}?")
 _PARTS = re.compile(
     r"(?P<a>\d{1,4})(?P<sep>[-/. ])(?P<b>\d{1,2}|[A-Za-z]{3})(?P=sep)(?P<c>\d{1,4})"

@@ -6,18 +6,24 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from penstock.formats import NANOS
 from penstock.source.infer.times import ISO, written_times
 
 NULL_MARKS = ("NA", "N/A", "NULL", "null", "None", "none", "\\N", "#N/A", "nan", "NaN", "n/a", "-", "?", "--")
 _INT = re.compile(r"[+-]?\d{1,18}")
-_LEADING_ZERO = re.compile(r"[+-]?0\d+")
+_LARGE_INT = re.compile(r"[+-]?\d{1,38}")
+# A text of digits that is no number: a postcode, a telephone's.
+_NO_NUMBER = re.compile(r"[+-]?0\d+|\+\d{7,}")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_PLAIN_NUMBER = re.compile(r"\d{10,19}(?:\.\d+)?")
 _FIXED = re.compile(r"[+-]?\d*\.(\d+)")
 _THOUSANDS = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.(\d+))?")
 _COMMA = re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+)(?:,(\d+))?")
 _BOOLEAN = re.compile(r"true|false", re.IGNORECASE)
-_TIMELY = re.compile(r"(?i)time|date|epoch|created|updated|modified|when|(?:^|_)(?:at|ts|t)$|[a-z]At$")
-_EPOCHS = (("epoch_seconds", 10**9, 4 * 10**9), ("epoch_millis", 10**12, 4 * 10**12), ("epoch_micros", 10**15, 4 * 10**15))
+_TIMELY = re.compile(r"(?i)time|date|epoch|created|updated|modified|when|(?:^|_)(?:at|ts|t|day)$|[a-z]At$")
+_EPOCHS = tuple(
+    (name, 10**digits, 4 * 10**digits) for name, digits in (("epoch_seconds", 9), ("epoch_millis", 12), ("epoch_micros", 15), (NANOS, 18))
+)
 
 
 @dataclass(frozen=True)
@@ -38,12 +44,20 @@ def kind_of_texts(name: str, values: Sequence[str], *, comma: bool = False) -> K
         return Kind("STRING")
     if all(_BOOLEAN.fullmatch(value) for value in values):
         return Kind("BOOLEAN")
+    if any(_NO_NUMBER.fullmatch(value) for value in values) and all(_LARGE_INT.fullmatch(value) for value in values):
+        return Kind("STRING")
     if all(_INT.fullmatch(value) for value in values):
-        if any(_LEADING_ZERO.fullmatch(value) for value in values):
-            return Kind("STRING")
-        return epoch_kind(name, [int(value) for value in values]) or times_kind(name, values, whole_numbers=True) or Kind("BIGINT")
-    found = times_kind(name, values)
-    return found or _number_kind(values, comma=comma) or Kind("STRING")
+        return epoch_of_texts(name, values) or times_kind(name, values, whole_numbers=True) or Kind("BIGINT")
+    if all(_LARGE_INT.fullmatch(value) for value in values):
+        return epoch_of_texts(name, values) or Kind("DECIMAL(38,0)")
+    return times_kind(name, values) or epoch_of_texts(name, values) or _number_kind(values, comma=comma) or Kind("STRING")
+
+
+def epoch_of_texts(name: str, values: Sequence[str]) -> Kind | None:
+    """Numbers since 1970 that are written as texts, seconds with their fraction too."""
+    if not is_timely(name) or not all(_PLAIN_NUMBER.fullmatch(value) for value in values):
+        return None
+    return epoch_kind(name, [int(value) if value.isdigit() else float(value) for value in values])
 
 
 def times_kind(name: str, values: Sequence[str], *, whole_numbers: bool = False) -> Kind | None:

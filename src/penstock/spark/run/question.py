@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence, Set
 
 from pyspark.sql import DataFrame, SparkSession
@@ -68,7 +67,6 @@ class Question:
                 given = True
                 yield row.r
             look.found()
-            self._name_failed()
             return
         except PenstockError:
             raise
@@ -80,13 +78,6 @@ class Question:
             log.warning("rows are left out: %s", file)
         known = self._app.broken.names()
         yield from self._lines(self._frame(), known)
-
-    def _name_failed(self) -> None:
-        """Say which rows a function of the app could not take: a live run would keep them as dead letters."""
-        failed = self._app.failed_rows.take(self._batch_session)
-        for target, count in Counter(row.target for row in failed).items():
-            first = next(row for row in failed if row.target == target)
-            log.warning("rows are left out: %d; %s:%d: %s, for %s", count, first.file, first.line, first.reason, first.row)
 
     def _register_kept(self, name: str) -> None:
         """Dead letters and results that the plan reads as they are kept."""

@@ -41,6 +41,8 @@ PINNED: tuple[tuple[str, str], ...] = (
     ("spark.driver.maxResultSize", "0"),
     # Files of windows-1252, which Spark reads but otherwise refuses.
     ("spark.sql.legacy.javaCharsets", "true"),
+    # Parquet of pandas has times in nanoseconds, for which Spark has no type.
+    ("spark.sql.legacy.parquet.nanosAsLong", "true"),
     # Tasks small enough that no core waits long for the last one.
     ("spark.sql.files.maxPartitionBytes", "32m"),
     ("spark.buffer.pageSize", PAGE),

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import penstock as ps
-from penstock.errors import OptionFault, PlanFault, PromiseFault, Where
-from penstock.plan.check.app import Finding, check, raise_first
-from penstock.plan.check.files import file_findings
+from penstock.errors import OptionFault, PlanFault, PromiseFault, UserError, Where
+from penstock.plan.check.app import Finding, check, check_query, raise_first
+from penstock.plan.check.files import file_findings, not_there
 from penstock.plan.load import load
 from penstock.plan.model.declare import Declaration, Declared, Emit, Options, Sink, Stream, Table, View
 from penstock.plan.sql.definition import parse_columns
@@ -618,3 +618,37 @@ def test_arguments_are_counted_and_aggregates_of_aggregates_found(sql: str, word
 )
 def test_calls_with_a_grammar_of_their_own_are_let_pass(sql: str) -> None:
     assert of(sql) == []
+
+
+def test_a_query_that_is_asked_once_is_checked_before_spark_sees_it() -> None:
+    app = declared(Stream("orders", parse_columns("id STRING, amount INT"), {"connector": "files", "path": "o"}))
+
+    def wrong(sql: str) -> list[str]:
+        try:
+            check_query(view(sql, name="query"), app)
+        except UserError as error:
+            return [one.hint or "" for one in (error, *error.others)]
+        return []
+
+    assert wrong("SELECT reason, count(*) AS n FROM orders__dead GROUP BY reason") == []
+    assert wrong("SELECT id, amount + 1 FROM orders ORDER BY amount DESC LIMIT 3") == []
+    assert wrong("SELECT idd, summ(amount) FROM orders") == ["did you mean `id`?", "did you mean `sum`?"]
+    assert wrong("SELECT * FROM ordrs") == ["did you mean `orders`?"]
+
+
+def test_a_key_that_is_written_otherwise_than_it_is_declared_is_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "o").mkdir()
+    (tmp_path / "o" / "1.json").write_text('{"Id": 1, "amount": 2, "extra": 3}\n{"Id": 1, "at": null}\n', encoding="utf-8")
+
+    def warned(columns: str, **options: str) -> list[str]:
+        orders = Stream("orders", parse_columns(columns), {"connector": "files", "path": "o", **options})
+        app = Declared("app", tmp_path, {"orders": orders})
+        assert [one.hint for one in not_there(app, ["orders"])] == [one.hint for one in file_findings(app)]
+        return [f"{one.severity}: {one.message}; {one.hint}" for one in file_findings(app)]
+
+    assert warned("Id BIGINT, amount INT, at TIMESTAMP, note STRING") == []
+    found = warned("id BIGINT, amout INT")
+    assert [("have no `id`" in one, "did you mean `Id`?" in one) for one in found[:1]] == [(True, True)]
+    assert "did you mean `amount`?" in found[1]
+    assert all(one.startswith("warning: ") for one in found)
+    assert warned("id BIGINT", format="csv") == warned("id BIGINT", multiline="true") == []

@@ -52,6 +52,7 @@ def test_functions_of_python_files_are_known_to_sql(tmp_path: Path, text: str) -
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("CREATE FUNCTION f AS 'scoring:update' RETURNS STRUCT<a: INT, b: STRNG>", "what function `f` returns: there is no type `strng`"),
         (
             KEYED_VIEW.format("card", "update"),
             "view `v`: `scoring:update` takes its rows by `card`, which they do not have",

@@ -239,3 +239,22 @@ def test_a_generators_columns_and_a_secrets_name_are_text() -> None:
 def test_aggregates_without_groups_are_one_row() -> None:
     _, payments, _ = fraud()
     assert payments.agg(n="count(*)").node == payments.agg("count(*) AS n").node
+
+
+def test_a_group_is_counted_and_what_a_query_has_not_is_answered_with_what_it_has() -> None:
+    _, payments, _ = fraud()
+    assert payments.groupBy("card").count() == payments.group_by("card").agg(count="count(*)")
+    assert payments.selectExpr("card") == payments.select("card")
+    for name, words in (("withColumnRenamed", ".select("), ("writeStream", "app.view"), ("amount", 'where("amount > 10")')):
+        with pytest.raises(AttributeError, match=f"no `{name}`") as missing:
+            getattr(payments, name)
+        assert words in str(missing.value)
+    assert not hasattr(payments, "_repr_png_")
+    with pytest.raises(PlanFault, match="columns to take"):
+        payments["amount"]
+
+
+def test_a_stream_without_columns_is_refused_with_where_they_come_from() -> None:
+    with pytest.raises(PlanFault, match="columns are missing") as missing:
+        ps.App("shop").stream("orders", ps.Files("orders"))
+    assert "penstock infer" in str(missing.value.hint)

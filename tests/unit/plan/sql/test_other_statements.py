@@ -11,7 +11,7 @@ from penstock.plan.check.app import check
 from penstock.plan.load import merged
 from penstock.plan.model.declare import Declared, Stream
 from penstock.plan.model.findings import Finding
-from penstock.plan.sql.statements import Create, parse
+from penstock.plan.sql.statements import Create, parse, parse_for_check
 from penstock.sink.options import check_sink_options
 from penstock.source.options import check_source_options
 
@@ -24,7 +24,7 @@ def fault(text: str) -> UserError:
 
 
 def found(text: str) -> list[Finding]:
-    return check(Declared("app", Path("."), merged(parse(text, "app.sql"))), check_source_options, check_sink_options)
+    return check(Declared("app", Path("."), merged(parse_for_check(text, "app.sql"))), check_source_options, check_sink_options)
 
 
 def hints(text: str) -> str:
@@ -45,6 +45,7 @@ def hints(text: str) -> str:
         ("CREATE STREAM big WITH (kafka_topic = 'b', value_format = 'JSON') AS SELECT * FROM orders", "CREATE SINK big_out FROM big WITH (connector"),
         ("CREATE SOURCE clicks (id VARCHAR) WITH (connector = 'kafka')", "CREATE STREAM clicks (...)"),
         ("CREATE SOURCE IF NOT EXISTS clicks (id VARCHAR) WITH (connector = 'kafka')", "CREATE STREAM clicks (...)"),
+        ("SET 'execution.checkpointing.interval' = '10s'", "penstock.toml"),
         ("CREATE TEMPORARY VIEW v AS SELECT 1 AS a", "leave TEMPORARY out"),
         ("CREATE SINK out AS SELECT id FROM orders WITH (connector = 'kafka')", "CREATE MATERIALIZED VIEW out_rows AS SELECT id FROM orders;"),
         ("CREATE VIEW v AS SELECT id FROM orders EMIT CHANGES LIMIT 5", "LIMIT 5 EMIT CHANGES"),
@@ -136,3 +137,36 @@ def test_a_group_window_is_rewritten_with_the_users_own_arguments(query: str, in
 def test_all_faults_of_a_file_are_found_at_once() -> None:
     error = fault("CREATE STREAM s (a, b STRING, c) WITH (connector = 'files', path = 'x'); INSERT INTO t SELECT 1; CREATE VIEW v AS SELECT FROM;")
     assert len((error, *error.others)) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "CREATE STREAM s (id STRNG, at TIMESTAMPP, WATERMARK FOR att AS att - INTERVAL 10 SECOND) "
+            "WITH (connector = 'kafka', properties.bootstrap.servers = 'k:9', topik = 't')",
+            ["columns: id, at", "STRING?", "TIMESTAMP?", "servers = 'k:9'", "`topic`?", "topic = '...'"],
+        ),
+        (
+            "CREATE TABLE clicks (id BIGINT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) "
+            "WITH ('connector' = 'kafka', 'topic' = 'c', 'properties.bootstrap.servers' = 'k:9', 'properties.group.id' = 'g')",
+            ["CREATE STREAM clicks (...)", "servers = 'k:9'", "leave it out"],
+        ),
+        (
+            "CREATE STREAM s (id STRING) WITH ('connector' = 'upsert-kafka', 'topic' = 'c', 'properties.bootstrap.servers' = 'k:9')",
+            ["connector = 'kafka'", "servers = 'k:9'"],
+        ),
+        (
+            "CREATE TABLE t (id STRING) WITH ('connector' = 'jdbc', 'url' = 'jdbc:postgresql://h/d', 'table-name' = 't', 'username' = 'u')",
+            ["connector = 'postgres'", "write its parts", "use `table`", "use `user`", "database = '...'"],
+        ),
+        ("CREATE SINK k FROM v WITH (connector = 'kafkaa', topi = 't')", ["`kafka`?", "`topic`?", "servers = '...'", "topic = '...'"]),
+    ],
+)
+def test_columns_watermark_connector_and_options_of_one_statement_are_reported_together(text: str, expected: list[str]) -> None:
+    given = [finding.hint or "" for finding in found(text) if finding.severity == "error" and "not a view" not in finding.message]
+    assert len(given) == len(expected), given
+    assert all(words in hint for words, hint in zip(expected, given, strict=True)), given
+    if "WATERMARK FOR" in text:
+        with pytest.raises(UserError):
+            parse(text, "app.sql")

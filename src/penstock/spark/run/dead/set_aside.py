@@ -5,7 +5,9 @@ Nothing is read twice for a sound input. Where records were set aside, the first
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 from pyspark.sql import DataFrame, SparkSession
@@ -34,7 +36,16 @@ class SetAsideLook:
         """DataFault where a stream or table has records, but not one that can be read."""
         known = [name for name in self._names if name in self._app.declared.streams or name in self._app.declared.tables]
         counts = {name: count for name, count in observed_counts(self._lines, known).items() if count.dead}
-        return tuple(self._first(name, count) for name, count in counts.items())
+        return (*(self._first(name, count) for name, count in counts.items()), *self._failed(known))
+
+    def _failed(self, known: Sequence[str]) -> Iterator[SetAside]:
+        """Rows that a function of the app could not take, with the first stream that is read: a live run would keep them as its dead letters."""
+        failed = self._app.failed_rows.take(self._batch_session)
+        read = next((name for name in known if name in self._app.declared.streams), next(iter(known), "query"))
+        for target, count in Counter(row.target for row in failed).items():
+            first = next(row for row in failed if row.target == target)
+            place = json.dumps({"file": first.file, "line": first.line, "function": target})
+            yield SetAside(read, count, place, first.reason, first.row.encode())
 
     def _first(self, name: str, count: Count) -> SetAside:
         letters = first_letters(self._batch_session, self._app, name, _LOOKED_AT if count.rows == count.dead else 1)
