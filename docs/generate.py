@@ -14,6 +14,7 @@ from penstock.option import STREAM, TABLE
 from penstock.settings import SETTINGS
 from penstock.sink.options import SINKS, sink_options
 from penstock.source.options import CONNECTORS_OF, options_of
+from penstock.testing.conformance.clauses import SECTIONS
 
 HERE = Path(__file__).parent
 
@@ -58,6 +59,26 @@ All of them are in `penstock.errors`, in one tree:
 |---|---|---|
 {rows}
 """
+
+
+def conformance_page() -> str:
+    """Every clause of row patterns with the query that the tests hold against its definition."""
+    sections = []
+    for section, clauses in SECTIONS.items():
+        rows = "\n".join(f"| {_cell(clause.name)} | `{_cell(clause.sql)}` |" for clause in clauses)
+        sections.append(f"## {section}\n\n| clause | query |\n|---|---|\n{rows}\n")
+    tables = "\n".join(sections)
+    return f"""# Conformance of row patterns
+
+Each clause of [MATCH_RECOGNIZE](patterns.md) with a query, to be read behind `PARTITION BY k ORDER BY at`. `tests/promises/test_conformance.py`
+runs all of them live, split at random into epochs, stopped and resumed, and in batch. The rows to expect come from a matcher that tries every way
+of mapping rows in the order of preference, by the definition of the standard; conditions and measures are plain Python there.
+
+{tables}"""
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
 
 
 class Option(Protocol):
@@ -138,6 +159,7 @@ PAGES = {
     "errors.md": errors_page,
     "connectors.md": connectors_page,
     "cli.md": cli_page,
+    "conformance.md": conformance_page,
     "guarantees.md": guarantees_page,
 }
 

@@ -14,6 +14,8 @@ from penstock.plan.model.declare import Declaration, Declared, Stream
 from penstock.plan.model.matching import kept_for, taken_apart
 from penstock.plan.model.names import schemas
 from penstock.plan.model.nodes import Aggregate, Operate, Order, names_read, walk
+from penstock.plan.model.pattern import Pattern
+from penstock.plan.model.pattern_shape import way as way_of
 from penstock.plan.model.terms import grouping_expressions
 from penstock.plan.model.text import sql
 from penstock.plan.model.watermarks import scoped
@@ -71,7 +73,8 @@ class Explanation:
         lines.append("  below the cut (Spark keeps it)" if self.above else "  runs as")
         lines += [f"    {line}" for line in self.cut.splitlines()]
         for pattern in self.patterns:
-            lines += ["  the automaton of the pattern", *(f"    {line}" for line in pattern.splitlines())]
+            how, *steps = pattern.splitlines()
+            lines += [f"  the pattern runs {how}; its automaton", *(f"    {line}" for line in steps)]
         if self.above:
             lines += ["  above the cut (evaluated each epoch)", *(f"    {line}" for line in self.above.splitlines())]
         return "\n".join(lines)
@@ -105,8 +108,14 @@ def _explain(member: Member, job: Job, declared: Declared) -> Explanation:
         "one pass over the tables, whenever the app starts" if once else _cost(cut, declared),
         _guarantee(member),
         tuple(warnings),
-        tuple(str(taken_apart(part.pattern).program) for part in walk(member.view.query) if isinstance(part, Operate) and part.pattern is not None),
+        tuple(_pattern(part.pattern) for part in walk(member.view.query) if isinstance(part, Operate) and part.pattern is not None),
     )
+
+
+def _pattern(pattern: Pattern) -> str:
+    """How a pattern runs, and below it the steps of its program."""
+    matching = taken_apart(pattern)
+    return f"{way_of(matching)}\n{matching.program}"
 
 
 def _cost(cut: Cut, declared: Declared) -> str:

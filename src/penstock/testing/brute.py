@@ -41,7 +41,7 @@ class Result:
 
 @dataclass
 class Brute:
-    """One partition. `conditions` take (rows, start, labels so far with this row's); absent ones hold always."""
+    """One partition. `conditions` take (rows, start, labels so far with this row's); absent ones hold always. `number` is that of the next match."""
 
     pattern: p.Pattern
     conditions: Mapping[str, Callable[[Rows, int, Sequence[str]], Any]]
@@ -50,11 +50,13 @@ class Brute:
     final: bool
     within: int | None = None
     lookahead: int = 0
+    number: int = 1
     _partial: Mapped | None = None
 
     def run(self) -> Result:
         result, start, covered = Result(), 0, set[int]()
         while start < len(self.rows):
+            self.number = len(result.matches) + 1
             try:
                 found = self._at(start)
             except Undecided:

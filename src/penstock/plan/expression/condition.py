@@ -6,7 +6,7 @@ Everything that needs no other row stays the user's text. Only what joins it wit
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from penstock.errors import PlanFault, UserError
@@ -19,6 +19,12 @@ FUNCTIONS = frozenset(
     "abs coalesce nvl ifnull nullif if iff greatest least sqrt sin cos tan asin acos atan atan2 radians degrees power pow exp ln log floor ceil "
     "ceiling round sign signum mod pi isnull isnotnull lower upper concat length unix_timestamp unix_seconds unix_millis unix_micros".split()
 )
+# Null of a null, and asked of one row: what Spark computes of that row before the rows are matched.
+_OF_ONE_ROW = frozenset(
+    "cast try_cast date_trunc trunc to_date date to_timestamp timestamp date_format year month quarter day dayofmonth dayofweek dayofyear weekday "
+    "hour minute second substring substr trim ltrim rtrim split_part regexp_extract element_at get_json_object".split()
+)
+_TAKE_NULLS = frozenset("coalesce nvl ifnull if iff greatest least isnull isnotnull nullif".split())
 _COMPARED = {"=": "=", "==": "=", "<>": "<>", "!=": "<>", "<": "<", ">": ">", "<=": "<=", ">=": ">=", "<=>": "<=>"}
 _BINARY = {"||": 5, "+": 6, "-": 6, "*": 7, "/": 7, "%": 7, "div": 7}
 _HINT = "compute it of one row inside FIRST, LAST, PREV or NEXT, or in a SELECT below the pattern"
@@ -184,8 +190,9 @@ class _Parser:
         if all(self._owned(entry.primitive) for entry in inside):
             self._at = close + 1
             return self._subscripted(_Part(token.start, self._tokens[close].end, True))
-        if name in ("cast", "try_cast"):
-            raise self._unknown(name)
+        if name in _OF_ONE_ROW:
+            self._at = close + 1
+            return self._subscripted(self._of_one_row(token.start, self._tokens[close].end, name))
         self._at += 1
         return self._ending(name if name in FUNCTIONS else f"?{name}", *self._listed(), start=token.start)
 
@@ -218,11 +225,30 @@ class _Parser:
 
     def _subscripted(self, part: _Part) -> _Part:
         while (here := self._here()) is not None and here.text in ("[", "::", "."):
-            if not part.own:
-                raise self._unknown(here.text)
             self._at = matching(self._tokens, self._at) + 1 if here.text == "[" else self._at + 2
-            part = _Part(part.start, self._tokens[self._at - 1].end, True)
+            end = self._tokens[self._at - 1].end
+            inside = [entry for entry in self._found.values() if part.start <= entry.start < end]
+            own = part.own and all(self._owned(entry.primitive) for entry in inside)
+            part = _Part(part.start, end, True) if own else self._of_one_row(part.start, end, here.text)
         return part
+
+    def _of_one_row(self, start: int, end: int, what: str) -> _Part:
+        """An expression over columns of one other row, as what is asked of that row."""
+        inside = [entry for entry in self._found.values() if start <= entry.start < end]
+        if any(self._minds_nulls(index) for index, token in enumerate(self._tokens) if start <= token.start < end):
+            raise self._unknown(what)
+        rows = {replace(entry.primitive, value="") for entry in inside if isinstance(entry.primitive, Navigation) and entry.primitive.value != LABEL}
+        if len(rows) != 1 or any(not isinstance(entry.primitive, Navigation) or entry.primitive.value == LABEL for entry in inside):
+            raise self._unknown(what)
+        return _Part(start, end, False, primitive=replace(rows.pop(), value=self._plain(start, end)))
+
+    def _minds_nulls(self, index: int) -> bool:
+        """Whether something there may be more than null where there is no row to ask."""
+        token = self._tokens[index]
+        if any(entry.start == token.start for entry in self._found.values()):
+            return False
+        called = is_call(self._tokens, index) and token.value.lower() not in (_OF_ONE_ROW | FUNCTIONS) - _TAKE_NULLS
+        return called or token.is_word(*_TAKE_NULLS, "case", "is", "and", "or") or token.text == "<=>"
 
     def _listed(self) -> list[_Part]:
         """Expressions up to the closing bracket, which is taken."""

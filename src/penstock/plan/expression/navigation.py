@@ -89,9 +89,18 @@ class _Reader:
             if end is not None:
                 primitive = self._called(index, end, final)
                 if primitive is not None:
+                    self._check_after(end + 1)
                     found.append(Found(self._tokens[begin].start, self._tokens[end].end, primitive))
                     index = end + 1
                     continue
+            following = self._tokens[index + 1 : index + 3]
+            if (
+                token.is_word("running", "final")
+                and following
+                and following[0].start in self._columns
+                and (len(following) == 1 or following[1].kind == "op")
+            ):
+                raise _fault(f"{token.text.upper()} stands before FIRST, LAST, CLASSIFIER or an aggregate", f"{token.text.upper()} LAST(a.amount)")
             ref = self._columns.get(self._tokens[index].start)
             if ref is not None:
                 variable = self._variables.get(ref.parts[0].lower()) if len(ref.parts) > 1 else None
@@ -102,6 +111,16 @@ class _Reader:
                 continue
             index += 1
         return found
+
+    def _check_after(self, index: int) -> None:
+        """PlanFault for what may follow a call elsewhere in SQL."""
+        word = self._tokens[index].text.upper() if index < len(self._tokens) and self._tokens[index].kind == "word" else ""
+        if word == "FILTER" and self._tokens[index + 1 : index + 2] and self._tokens[index + 1].text == "(":
+            raise _fault("an aggregate of a pattern takes no FILTER", "sum(CASE WHEN a.amount > 1 THEN a.amount END)")
+        if word in ("IGNORE", "RESPECT"):
+            raise _fault(
+                f"rows of a pattern are counted with their nulls: {word} NULLS is not known", "leave it out, or define a variable of the rows"
+            )
 
     def _call_end(self, index: int) -> int | None:
         """The index of the bracket that ends a call at `index`."""

@@ -134,6 +134,9 @@ def _check(pattern: Pattern, known: dict[str, str]) -> None:
             raise PlanFault(f"{clause} names `{name}`, which is not in the pattern", hint=hint)
     if pattern.skip.variable is not None and pattern.skip.variable.lower() not in known:
         raise PlanFault(f"AFTER MATCH names `{pattern.skip.variable}`, which is not in the pattern", hint=hint)
+    for name, text in pattern.define:
+        if any(not isinstance(entry.primitive, MatchNumber) and entry.primitive.final for entry in primitives(text, known)):
+            raise PlanFault(f"the condition of `{name}` asks for FINAL: no row is the last while rows are still matched", hint="leave FINAL out")
     _check_absent(pattern)
     if pattern.unmatched and any(isinstance(part, Exclude) for part in parts_of(pattern.term)):
         raise PlanFault("WITH UNMATCHED ROWS and an exclusion {- -} do not go together", hint="leave one of them out")

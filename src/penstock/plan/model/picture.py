@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from penstock.plan.model.declare import Declared, Function, Sink, Stream, Table, View
-from penstock.plan.model.nodes import names_read
+from penstock.plan.model.nodes import Operate, names_read, walk
+from penstock.plan.model.pattern_text import term_text
 
 Drawn: TypeAlias = Stream | Table | View | Sink
 
@@ -53,10 +54,18 @@ def _reads(declaration: Drawn) -> tuple[str, ...]:
 
 def _box(name: str, declaration: Drawn, strategies: Mapping[str, str]) -> Box:
     if isinstance(declaration, View):
-        return Box("view", name, strategies.get(name, ""))
+        said = (strategies.get(name, ""), *map(_operation, (part for part in walk(declaration.query) if isinstance(part, Operate))))
+        return Box("view", name, ", ".join(filter(None, said)))
     connector = str(declaration.options.get("connector", ""))
     kind = "stream" if isinstance(declaration, Stream) else "table" if isinstance(declaration, Table) else "sink"
     return Box(kind, name, connector)
+
+
+def _operation(node: Operate) -> str:
+    """A pattern as it is written, or the name of a function."""
+    if node.pattern is None:
+        return node.function
+    return term_text(node.pattern.term) + ("" if node.pattern.within is None else f" within {node.pattern.within}")
 
 
 def _depths(names: tuple[str, ...], arrows: list[tuple[str, str]]) -> dict[str, int]:

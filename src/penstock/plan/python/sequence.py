@@ -10,6 +10,9 @@ from dataclasses import dataclass, replace
 
 from penstock.errors import PlanFault
 from penstock.eventtime import format_interval, interval
+from penstock.plan.expression.navigation import Navigation, primitives
+from penstock.plan.expression.parsed import parsed, substitute
+from penstock.plan.expression.tokens import tokens
 from penstock.plan.model.pattern import Absent, Exclude, Pattern, Repeat, Skip, Term, Variable
 from penstock.plan.model.pattern import Sequence as InOrder
 from penstock.plan.python.query import check_text, text, user_place
@@ -183,12 +186,16 @@ class _Builder:
             if unwanted:
                 raise PlanFault(f"nothing lies between the steps around `{unwanted[0].name}`", hint="use .then(...) after .then_not(...)")
             return []
-        barred = [entry.taken or "true" for entry in unwanted]
+        barred = [(entry.name, entry.taken) for entry in unwanted]
         for entry in unwanted:
+            left = parsed(asked_of(entry.taken or "true", entry.name, "")).columns
+            if any(len(ref.parts) > 1 and ref.parts[0].lower() == entry.name.lower() for ref in left):
+                hint = "compare it with rows of the steps before it, or with PREV"
+                raise PlanFault(f"`{entry.name}` must not come, so that it has no other rows to be compared with", hint=hint)
             self.define = [pair for pair in self.define if pair[0] != entry.name]
         if stage.follows == "then":
             loops = before is not None and before.high is None and before.follows not in ("not_next", "then_not")
-            barred += [stage.taken or "true", *([before.taken or "true"] if loops and before is not None else [])]
+            barred += [(each.name, each.taken) for each in (stage, before if loops else None) if each is not None]
         return [self._gap(barred)]
 
     def _rows(self, stage: Stage) -> list[Term]:
@@ -198,7 +205,7 @@ class _Builder:
             return [one]
         if stage.consecutive:
             return [Repeat(one, stage.low, stage.high, stage.greedy or stage.low == stage.high)]
-        barred = [stage.condition or "true", *([stage.until] if stage.until is not None else [])]
+        barred = [(stage.name, stage.condition), *([(stage.name, stage.until)] if stage.until is not None else [])]
         again = InOrder((self._gap(barred), one))
         high = None if stage.high is None else stage.high - 1
         more: list[Term] = [one]
@@ -206,13 +213,27 @@ class _Builder:
             more.append(Repeat(again, max(0, stage.low - 1), high, stage.greedy or stage.low == stage.high))
         return more if stage.low else [Repeat(_one(more), 0, 1, stage.greedy)]
 
-    def _gap(self, barred: list[str]) -> Term:
-        """Rows that are left out: as few as there may be, none for which one of the conditions holds."""
+    def _gap(self, barred: list[tuple[str, str | None]]) -> Term:
+        """Rows that are left out: as few as there may be, none for which the condition of one of these steps (None: any row) holds."""
         self._gaps += 1
         name = f"gap_{self._gaps}"
-        if barred:
-            self.define.append((name, " AND ".join(f"NOT coalesce({each}, false)" for each in dict.fromkeys(barred))))
+        texts = dict.fromkeys("true" if condition is None else asked_of(condition, step, name) for step, condition in barred)
+        if texts:
+            self.define.append((name, " AND ".join(f"NOT coalesce({each}, false)" for each in texts)))
         return Exclude(Repeat(Variable(name), 0, None, greedy=False))
+
+
+def asked_of(condition: str, step: str, name: str) -> str:
+    """The condition of a step as a question about a row that is tried as `name`: what it asks of its own row is asked of that one."""
+    ends = {token.start: token.end for token in tokens(condition)}
+    changes = [
+        (ref.start, ends[ref.start], name)
+        for found in primitives(condition, {step.lower(): step})
+        if isinstance(found.primitive, Navigation) and found.primitive.variable == step and not (found.primitive.first or found.primitive.offset)
+        for ref in parsed(condition).columns
+        if found.start <= ref.start < found.end and len(ref.parts) > 1 and ref.parts[0].lower() == step.lower()
+    ]
+    return substitute(condition, changes)
 
 
 def _one(parts: list[Term]) -> Term:

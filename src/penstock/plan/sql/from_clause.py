@@ -123,8 +123,10 @@ def _relation(reading: Reading, low: int, high: int, bare: bool) -> tuple[Node, 
     """One relation with its alias, and the index after it."""
     passage = reading.passage
     node, at = _primary(reading, low + passage.word(low, high, "lateral"), high, bare)
+    aliased = at
     name, columns, at = alias(passage, at, high)
     if passage.word(at, high, "watermark"):
+        aliased = at
         at = _watermark(reading, node, at, high)
         if name is None:
             name, columns, at = alias(passage, at, high)
@@ -132,7 +134,7 @@ def _relation(reading: Reading, low: int, high: int, bare: bool) -> tuple[Node, 
         raise NotUnderstood("an alias of a join")
     recognized = match_recognize.read(passage, at, high)
     if recognized is not None:
-        _hide(reading, at, recognized.next)
+        _hide(reading, aliased, recognized.next)  # with the alias before it: the matches may have another
         node = matched((node,), recognized.pattern, recognized.keys, recognized.order, where=passage.where(at))
         name, columns, at = alias(passage, recognized.next, high)
     if name is None:

@@ -15,8 +15,9 @@ from pyspark.sql.types import StructType
 
 from penstock.errors import PlanFault, Where
 from penstock.plan.model.matching import MATCHED, VALUE, Matching, shown_first, taken_apart
-from penstock.plan.model.nodes import Item, Node, Operate, Project, Scan
+from penstock.plan.model.nodes import Filter, Item, Node, Operate, Project, Scan
 from penstock.plan.model.pattern import Pattern
+from penstock.plan.model.pattern_shape import Needed, needed_rows
 from penstock.plan.model.text import operator_call
 from penstock.schema import quote
 from penstock.spark.compile.frames import AppContext
@@ -47,13 +48,21 @@ def pattern_frame(spark: SparkSession, app: AppContext, node: Operate, pattern: 
     matching = taken_apart(pattern)
     values = tuple(Item(text, f"{VALUE}{place}") for place, text in enumerate(matching.values))
     needed = (Item("*"),) if pattern.all_rows else tuple(Item(quote(name)) for name in dict.fromkeys((*node.keys, *node.order)))
-    below = replace(node, inputs=(Project(node.inputs[0], needed + values, where=node.where),))
+    counting = needed_rows(matching)
+    rows: Node = Project(node.inputs[0], needed + values, where=node.where)
+    below = replace(node, inputs=(rows if counting is None else Filter(rows, _counts(counting)),))
     text = operator_call(node)
     running = Running(PatternCode(node.where), partial(_function, node, matching), TIMED_OUT if pattern.timed_out else None, text)
     found = keyed_frame(spark, app, below, running, frame)
     name = f"__matches_{zlib.crc32(text.encode())}"
     found.createOrReplaceTempView(name)
     return frame(Project(Scan(name), _shown(node, pattern, matching, found), where=node.where))
+
+
+def _counts(needed: Needed) -> str:
+    """The condition of a row that counts; the others do not travel to the matcher."""
+    steps, gaps = ([f"coalesce(CAST({VALUE}{place} AS BOOLEAN), false)" for place in places] for places in (needed.steps, needed.gaps))
+    return " OR ".join([*steps, *(f"NOT {gap}" for gap in gaps)])
 
 
 def _function(node: Operate, matching: Matching, given: pa.Schema, keys: tuple[str, ...], time: str | None) -> tuple[MatchFunction, StructType]:

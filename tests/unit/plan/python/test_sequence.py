@@ -53,6 +53,13 @@ def test_steps_are_repeated() -> None:
     assert "NOT coalesce(x = 0, false)" in str(found.condition("gap_2"))
 
 
+def test_a_condition_that_names_its_own_step_bars_the_rows_between_as_well() -> None:
+    found = pattern(ps.seq("a", "a.x > 1").then_not("c", "`c`.x > a.x").then("b", "b.x > a.x AND b.x > prev(b.x)"))
+    assert found.condition("gap_1") == "NOT coalesce(gap_1.x > a.x, false) AND NOT coalesce(gap_1.x > a.x AND gap_1.x > prev(gap_1.x), false)"
+    with pytest.raises(PlanFault, match="`c` must not come"):
+        pattern(ps.seq("a", "x > 1").then_not("c", "c.x > last(c.x, 1)").then("b"))
+
+
 def test_rows_that_must_not_come() -> None:
     a = ps.seq("a", "x > 1")
     assert term(a.then_not("b", "x < 0"), within="10 minutes") == "a NOT b"

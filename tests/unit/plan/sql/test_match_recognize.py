@@ -69,6 +69,13 @@ def test_a_clause_is_printed_and_read_again_as_the_same_plan(clause: str) -> Non
         ("DEFINE a AS amount > 1)", "PATTERN is missing"),
         ("PATTERN (a b) WITHIN INTERVAL '1' MONTH DEFINE a AS amount > 1)", "not fixed"),
         ("PATTERN (a b) DEFINE a AS sum(a.amount + b.amount) > 1)", "several variables"),
+        ("PATTERN (a b) DEFINE b AS amount > FINAL LAST(amount))", "asks for FINAL"),
+        ("PATTERN (a b) DEFINE b AS FINAL a.amount > 1)", "FINAL stands before"),
+        (", RUNNING a.amount AS r PATTERN (a b))", "RUNNING stands before"),
+        (", sum(a.amount) FILTER (WHERE a.amount > 1) AS s PATTERN (a b))", "takes no FILTER"),
+        (", first(a.amount) IGNORE NULLS AS f PATTERN (a b))", "IGNORE NULLS is not known"),
+        ("PATTERN (a b) DEFINE b AS CAST(coalesce(a.amount, 0) AS INT) = b.amount)", "`cast` cannot join"),
+        ("PATTERN (a b) DEFINE b AS a.tags[b.id] = 1)", "cannot join"),
     ],
 )
 def test_what_is_no_pattern_is_refused(clause: str, message: str) -> None:
@@ -84,6 +91,21 @@ def test_what_needs_no_other_row_stays_with_spark() -> None:
     matching = taken_apart(pattern)
     assert set(matching.values) == {"upper(id) = 'X'", "amount", "2", "year(at) = 2026", "at", "amount * 2"}
     assert matching.measures[1] == ("m", "__p1 + 1")
+
+
+def test_what_is_asked_of_one_other_row_stays_with_spark_too() -> None:
+    define = (
+        "b AS CAST(b.at AS DATE) = date_trunc('day', a.at)::date AND b.tags['x'] <> prev(tags, 2)['x'] AND hour(first(a.at) + INTERVAL 1 HOUR) < 5"
+    )
+    matching = taken_apart(pattern_of(f"{HEAD} PATTERN (a b) DEFINE {define})"))
+    day = ("CAST(at AS DATE)", "date_trunc('day', at)::date")
+    assert set(matching.values) == {*day, "tags['x']", "hour(at + INTERVAL 1 HOUR)", "5", "at"}
+
+
+def test_the_rows_and_their_matches_may_each_have_an_alias() -> None:
+    text = "SELECT m.x FROM (SELECT * FROM payments) AS p MATCH_RECOGNIZE (PARTITION BY p.card ORDER BY at MEASURES a.id AS x PATTERN (a)) AS m"
+    plan = parse_select(text)
+    assert parse_select(sql(plan)) == plan
 
 
 def test_a_program_that_grows_too_large_is_refused() -> None:

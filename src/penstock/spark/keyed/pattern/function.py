@@ -14,12 +14,13 @@ import pyarrow.compute as pc
 from penstock.errors import DataFault
 from penstock.plan.expression.condition import Own
 from penstock.plan.model.automaton import FIRST
-from penstock.plan.model.matching import ANSWER, MATCHED, VALUE, Matching, lookahead, lookback, numbered
+from penstock.plan.model.matching import ANSWER, MATCHED, VALUE, Matching, lookback, numbered
+from penstock.plan.model.pattern_shape import shape_of
 from penstock.spark.keyed.bucket import Clock, Step
 from penstock.spark.keyed.pattern.bucket_rows import BucketRows, kept_rows, state_schema, together
 from penstock.spark.keyed.pattern.evaluate import conditions
 from penstock.spark.keyed.pattern.history import History
-from penstock.spark.keyed.pattern.kernels import Kernel, shape_of
+from penstock.spark.keyed.pattern.kernels import Kernel
 from penstock.spark.keyed.pattern.matches import Flags, Ints, Matches, Scanned
 from penstock.spark.keyed.pattern.measures import Measured, Shown, answer_type, taken
 from penstock.spark.keyed.pattern.scan import Scan
@@ -105,12 +106,14 @@ class MatchFunction:
 
     def _scanned(self, bucket: BucketRows, clock: Clock) -> Scanned:
         holds, times, pattern = self._holds(bucket), self._times(bucket), self.matching.pattern
-        shape = shape_of(self.matching) if self.kernels and not lookahead(self.matching) else None
+        shape = shape_of(self.matching) if self.kernels else None
         if shape is not None:
             flags = [entry for entry in holds if entry is not None]
             owner = np.repeat(np.arange(len(bucket.low)), _lengths(bucket))
             kernel = Kernel(bucket, flags, times, owner, self.matching.within, clock.watermark, clock.final, pattern.skip.to == "past")
-            return kernel.scan(shape)
+            scanned = kernel.scan(shape)
+            if scanned is not None:
+                return scanned
         history = History(self.matching)
         asks = conditions(self.matching, history)
         searcher = Searcher(

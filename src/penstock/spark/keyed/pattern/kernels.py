@@ -1,10 +1,6 @@
 """Common shapes of patterns over a whole bucket at once, in numpy: no loop over rows or keys.
 
-a b c, a{3}        so many rows in a row
-a z*? b            a, then the first b; z may be any row, or what lies between
-a NOT b            a, and no b in time
-
-They serve conditions that need no other row, and AFTER MATCH SKIP PAST LAST ROW or TO NEXT ROW. The same tests hold them to the general matcher.
+The shapes are those of `plan/model/pattern_shape.py`. The same tests hold them to the general matcher.
 """
 
 from __future__ import annotations
@@ -14,54 +10,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from penstock.plan.expression.condition import Own
-from penstock.plan.model.matching import Matching
-from penstock.plan.model.pattern import Absent, Exclude, Repeat, Term, Variable
-from penstock.plan.model.pattern import Sequence as InOrder
+from penstock.plan.model.pattern_shape import Shape
 from penstock.spark.keyed.pattern.bucket_rows import BucketRows
-from penstock.spark.keyed.pattern.matches import Flags, Ints, Matches, Scanned, none, of_columns, spans
+from penstock.spark.keyed.pattern.matches import Flags, Ints, Matches, Scanned, chains, none, of_columns, stretches
 
 _NEVER = np.iinfo(np.int64).max
-_RUN_MAX = 64
-
-
-@dataclass(frozen=True)
-class Shape:
-    """`kind` is run, then or absent; `labels` are the variables of its places."""
-
-    kind: str
-    labels: tuple[int, ...]
-
-
-def shape_of(matching: Matching) -> Shape | None:
-    """The shape of a pattern, where a kernel serves it."""
-    pattern = matching.pattern
-    if pattern.every or pattern.skip.to not in ("past", "next") or not all(entry is None or isinstance(entry, Own) for entry in matching.conditions):
-        return None
-    index = {name.lower(): place for place, name in enumerate(matching.program.variables)}
-    parts = pattern.term.parts if isinstance(pattern.term, InOrder) else (pattern.term,)
-    match parts:
-        case (Variable(first), Absent(last, next_only=False)):
-            return Shape("absent", (index[first.lower()], index[last.lower()]))
-        case (Variable(first), Repeat(Variable(gap), 0, None, greedy=False), Variable(last)):
-            return Shape("then", (index[first.lower()], index[gap.lower()], index[last.lower()]))
-        case (Variable(first), Exclude(Repeat(Variable(gap), 0, None, greedy=False)), Variable(last)) if not pattern.all_rows:
-            return Shape("then", (index[first.lower()], index[gap.lower()], index[last.lower()]))
-    run = _run(parts)
-    return None if not run or len(run) > _RUN_MAX else Shape("run", tuple(index[name.lower()] for name in run))
-
-
-def _run(parts: Sequence[Term]) -> list[str]:
-    names: list[str] = []
-    for part in parts:
-        match part:
-            case Variable(name):
-                names.append(name)
-            case Repeat(Variable(name), low, high) if low == high:
-                names += [name] * low
-            case _:
-                return []
-    return names
 
 
 @dataclass(frozen=True)
@@ -77,11 +30,12 @@ class Kernel:
     final: bool
     past: bool
 
-    def scan(self, shape: Shape) -> Scanned:
+    def scan(self, shape: Shape) -> Scanned | None:
+        """What comes of the rows; None where they are such that a chain does not decide itself step by step."""
         if shape.kind == "absent":
             return self._absent(*shape.labels)
-        if shape.kind == "then":
-            return self._then(shape.labels)
+        if shape.kind == "chain":
+            return self._chain(shape) if self._decides(shape) else None
         return self._run(shape.labels)
 
     def _candidates(self, label: int) -> Ints:
@@ -125,44 +79,53 @@ class Kernel:
         found = start[~comes & over]
         return Scanned(of_columns(self.owner[found], (found,), (first,)), none(), self._resumed(start[~comes & ~over]))
 
-    def _then(self, labels: tuple[int, ...]) -> Scanned:
-        first, gap, last = labels
-        start = self._candidates(first)
-        end = self._next(last, start)
+    def _decides(self, shape: Shape) -> bool:
+        """Whether the first row that fits a step is the only one worth trying: no later one could do better after it."""
+        breaks = False
+        for gap, label in zip(reversed(shape.gaps), reversed(shape.labels), strict=False):
+            if breaks and bool((self.holds[gap] & self.holds[label]).any()):
+                return False
+            breaks = breaks or not bool((self.holds[gap] | self.holds[label]).all())
+        return True
+
+    def _chain(self, shape: Shape) -> Scanned:
+        start = self._candidates(shape.labels[0])
         high = self.rows.high[self.owner[start]]
-        breaks = np.concatenate(([0], np.cumsum(~self.holds[gap])))
-        unbroken = breaks[end] == breaks[start + 1]
+        reach = self._reach(start, high)
+        places, unbroken, in_time = [start], np.ones(len(start), np.bool_), np.ones(len(start), np.bool_)
+        for gap, label in zip(shape.gaps, shape.labels[1:], strict=True):
+            breaks = np.concatenate(([0], np.cumsum(~self.holds[gap])))
+            begin = np.minimum(places[-1] + 1, high)
+            end = self._next(label, begin - 1)
+            unbroken &= breaks[end] == breaks[begin]
+            in_time &= breaks[np.minimum(end, reach)] == breaks[np.minimum(begin, reach)]
+            places.append(end)
+        end = places[-1]
         there = end < high
         late = self.times[np.where(there, end, high - 1)] > self._until(start)
         fits = there & unbroken & ~late
         waiting = ~there & unbroken & ~late & ~self._over(start)
+        found = np.flatnonzero(fits)
+        free = np.ones(len(start), np.bool_)
         if self.past:
-            begun, ended = self._disjoint(start[fits], end[fits], overlap=bool((self.holds[first] & self.holds[last]).any()))
-            free = self._free(start, begun, ended)
-        else:
-            begun, ended, free = start[fits], end[fits], np.ones(len(start), np.bool_)
-        timed = free & ~fits & ~waiting & self._broken_by_time(start, end, breaks) if self.within is not None else np.zeros(len(start), np.bool_)
-        return Scanned(spans(self.owner[begun], begun, ended, labels), self._cut_short(start[timed], labels), self._resumed(start[waiting & free]))
+            found = found[self._disjoint(start[found], end[found])]
+            free = self._free(start, start[found], end[found])
+        timed = np.flatnonzero(free & ~fits & ~waiting & in_time) if self.within is not None else found[:0]
+        matches, partial = (
+            chains(self.owner[start[chosen]], [place[chosen] for place in places], stop[chosen], shape)
+            for chosen, stop in ((found, end + 1), (timed, reach))
+        )
+        return Scanned(matches, partial, self._resumed(start[waiting & free]))
 
-    def _disjoint(self, start: Ints, end: Ints, *, overlap: bool) -> tuple[Ints, Ints]:
-        """The matches that are left when each skips the rows of the one before; `overlap`: a row may end one and begin another."""
-        if not overlap:  # starts with the same end follow the match before, so that the first of them is the one
-            _, chosen = np.unique(end, return_index=True)
-            return start[chosen], end[chosen]
+    def _disjoint(self, start: Ints, end: Ints) -> list[int]:
+        """The matches that are left when each skips the rows of the one before."""
         kept: list[int] = []
         free = -1
         for place, (begin, stop) in enumerate(zip(start.tolist(), end.tolist(), strict=True)):
             if begin >= free:
                 kept.append(place)
                 free = stop + 1
-        return start[kept], end[kept]
-
-    def _broken_by_time(self, start: Ints, end: Ints, breaks: Ints) -> Flags:
-        """Whether time ended a start, and not a row that may not lie between."""
-        high = self.rows.high[self.owner[start]]
-        reach = np.minimum(end, self._reach(start, high))
-        unbroken: Flags = breaks[reach] == breaks[start + 1]
-        return unbroken
+        return kept
 
     def _reach(self, start: Ints, high: Ints) -> Ints:
         """For each start the first row of its partition beyond its time."""
@@ -177,15 +140,6 @@ class Kernel:
             top[going] = np.where(inside, top[going], middle)
             going = going[low[going] < top[going]]
         return low
-
-    def _cut_short(self, start: Ints, labels: tuple[int, ...]) -> Matches:
-        """Partial matches that time ended: the first row, and what lay between until then."""
-        high = self.rows.high[self.owner[start]]
-        matches = spans(self.owner[start], start, self._reach(start, high) - 1, labels)
-        names = matches.labels.copy()
-        names[matches.offsets[1:] - 1] = labels[1]
-        names[matches.offsets[:-1]] = labels[0]
-        return replace(matches, labels=names)
 
     def _free(self, start: Ints, begun: Ints, ended: Ints) -> Flags:
         """Which starts are not rows of a match that began before them; matches do not overlap."""
@@ -235,6 +189,6 @@ class Kernel:
         """Partial runs that time ended."""
         begun = reached > 0
         start, reached = start[begun], reached[begun]
-        matches = spans(self.owner[start], start, start + reached - 1, (0, 0, 0))
+        matches = stretches(self.owner[start], start, reached)
         place = np.arange(len(matches.rows)) - np.repeat(matches.offsets[:-1], reached)
         return replace(matches, labels=np.asarray(labels, np.int64)[place])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from penstock.plan.model.pattern_shape import Shape
 from penstock.spark.keyed.pattern.search import Taken
 
 Ints: TypeAlias = npt.NDArray[np.int64]
@@ -64,16 +66,23 @@ def of_columns(key: Ints, rows: Sequence[Ints], labels: Sequence[int]) -> Matche
     return Matches(key, start, offsets, flat, names, np.zeros(count * width, np.bool_))
 
 
-def spans(key: Ints, start: Ints, end: Ints, labels: Sequence[int]) -> Matches:
-    """Matches of a first row, a gap and a last row: labels for the three."""
-    lengths = end - start + 1
+def stretches(key: Ints, start: Ints, lengths: Ints) -> Matches:
+    """Matches of so many rows in a row, all of them taken as variable 0."""
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
     total = int(offsets[-1])
     rows = np.repeat(start - offsets[:-1], lengths) + np.arange(total, dtype=np.int64)
-    names = np.full(total, labels[1], np.int64)
-    names[offsets[:-1]] = labels[0]
-    names[offsets[1:] - 1] = labels[2]
-    return Matches(key, start, offsets, rows, names, np.zeros(total, np.bool_))
+    return Matches(key, start, offsets, rows, np.zeros(total, np.int64), np.zeros(total, np.bool_))
+
+
+def chains(key: Ints, places: Sequence[Ints], stop: Ints, shape: Shape) -> Matches:
+    """Matches of a chain: the rows from its first place up to `stop`, of which some places may lie beyond."""
+    inside = [np.minimum(place, stop) for place in places]
+    counts = [(inside[0] < stop).astype(np.int64)]
+    for before, after in pairwise(inside):
+        counts += [np.maximum(0, after - before - 1), (after < stop).astype(np.int64)]
+    names = [label for pair in zip(shape.labels, (*shape.gaps, -1), strict=True) for label in pair][:-1]
+    labels = np.repeat(np.tile(np.asarray(names, np.int64), len(key)), np.stack(counts, axis=1).reshape(-1))
+    return replace(stretches(key, places[0], stop - places[0]), labels=labels)
 
 
 def none() -> Matches:
