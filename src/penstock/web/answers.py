@@ -31,6 +31,7 @@ _STATUSES: tuple[tuple[type[PenstockError], int, str], ...] = (
     (errors.ToolError, 503, "tool"),
 )
 _CODES = {400: "wrong", 404: "not_found", 405: "method", 408: "timeout", 413: "too_large", 429: "rate", 503: "unavailable"}
+_TEXTS = ("where", "order")  # what of a URL is SQL
 _QUOTED = re.compile(r"`([^`]+)`|'([^']+)'")
 
 
@@ -96,7 +97,7 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(PenstockError)
     async def _known(request: Request, error: PenstockError) -> Response:
-        return refused(error)
+        return refused(error, next((text for name in _TEXTS if (text := request.query_params.get(name))), None))
 
     @app.exception_handler(RequestValidationError)
     async def _malformed(request: Request, error: RequestValidationError) -> Response:

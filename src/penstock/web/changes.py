@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -57,24 +58,39 @@ class Follower:
         self._subscription = Subscription(feed.reads, view, token)
         self._filter = Filter(feed.host, view, ran(feed.host, view), where) if where.strip() else None
 
+    async def check(self) -> None:
+        """Raises what Spark finds wrong with the condition, where it is the one to judge."""
+        if self._filter is not None and self._filter.asks_spark:
+            await asyncio.get_running_loop().run_in_executor(self._feed.judges, self._filter.check)
+
     async def batches(self) -> AsyncIterator[list[Event]]:
-        """Events as they come, those of one epoch together; an empty list when nothing came for a while. Ends when the view is dropped."""
+        """Events as they come, those of one epoch together; an empty list when none was given for a while. Ends when the view is dropped."""
         loop = asyncio.get_running_loop()
+        quiet_at = loop.time() + QUIET_S
         while not self._feed.is_over:
             bell = self._feed.bell(self.view)
             if self._feed.host.view(self.view) is None:
                 yield [Event("dropped", None, json.dumps({"view": self.view}))]
                 return
-            found = await loop.run_in_executor(self._feed.readers, self._next)
-            if found is not None:
-                for batch in found:
-                    yield batch
-                continue
-            try:
-                async with asyncio.timeout(QUIET_S):
-                    await bell.wait()
-            except TimeoutError:
+            reading = loop.run_in_executor(self._threads, self._next)
+            while not (await asyncio.wait([reading], timeout=quiet_at - loop.time()))[0]:
                 yield []
+                quiet_at = loop.time() + QUIET_S
+            found = reading.result()
+            for batch in found or ():
+                yield batch
+                quiet_at = loop.time() + QUIET_S
+            if found is None:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout_at(quiet_at):
+                        await bell.wait()
+            if loop.time() >= quiet_at:  # also where news come all the time, and the condition lets none of them pass
+                yield []
+                quiet_at = loop.time() + QUIET_S
+
+    @property
+    def _threads(self) -> ThreadPoolExecutor:
+        return self._feed.judges if self._filter is not None and self._filter.asks_spark else self._feed.readers
 
     def _next(self) -> Iterator[list[Event]] | None:
         found = self._subscription.next_changes()
@@ -121,18 +137,19 @@ def _change(change: Change, token: str, epoch: int) -> Event:
     return Event("change", token, f'{{"op": "{change.op}", "key": {change.key or "null"}, "row": {change.row}, "epoch": {epoch}}}')
 
 
-def _follower(feed: Feed, name: str, asked: str | None, last: str | None, where: str) -> Follower:
+async def _follower(feed: Feed, name: str, token: str | None, where: str) -> Follower:
     feed.check_room()
-    view = view_of(feed.host, name)
-    return Follower(feed, view, last or asked or None, where)
+    found = await asyncio.get_running_loop().run_in_executor(feed.readers, Follower, feed, view_of(feed.host, name), token, where)
+    await found.check()
+    return found
 
 
 @router.get("/v1/views/{name}/changes")
 async def changes(request: Request, name: str, where: str = "") -> Response:
     """Follow a view: `snapshot`, then `change` events. `from` or the header `Last-Event-ID` is the token to go on from."""
     feed: Feed = request.app.state.feed
-    asked, last = request.query_params.get("from"), request.headers.get("last-event-id")
-    follower = await asyncio.get_running_loop().run_in_executor(feed.readers, _follower, feed, name, asked, last, where)
+    token = request.headers.get("last-event-id") or request.query_params.get("from") or None
+    follower = await _follower(feed, name, token, where)
 
     async def text() -> AsyncIterator[str]:
         with feed.following(follower.view):
@@ -149,8 +166,7 @@ async def changes_by_websocket(websocket: WebSocket, name: str) -> None:
     feed: Feed = websocket.app.state.feed
     asked = websocket.query_params
     try:
-        loop = asyncio.get_running_loop()
-        follower = await loop.run_in_executor(feed.readers, _follower, feed, name, asked.get("from"), None, asked.get("where", ""))
+        follower = await _follower(feed, name, asked.get("from") or None, asked.get("where", ""))
         with feed.following(follower.view):
             await websocket.accept()
             await _sent(websocket, follower)

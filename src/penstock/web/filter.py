@@ -14,7 +14,7 @@ _HINT = "give one condition over the view's columns, e.g. total > 100 AND countr
 
 
 class Filter:
-    """One condition over one view; made when it is asked for, so that a wrong one is refused at once."""
+    """One condition over one view; what can be known without Spark to be wrong is refused when it is made, the rest by `check`."""
 
     def __init__(self, host: Host, view: str, known: Known, condition: str) -> None:
         if len(condition) > 10_000:
@@ -23,7 +23,15 @@ class Filter:
         self._condition = predicate(condition, known.schema.names)
         self._judge: Judge | None = judge(self._condition, known.schema)
         self._read: Callable[[str], dict[str, object]] = reader(known.schema)
-        if self._judge is None:  # Spark says now what is wrong with it
+
+    @property
+    def asks_spark(self) -> bool:
+        """Whether judging takes Spark: a while, in which nobody else should have to wait."""
+        return self._judge is None
+
+    def check(self) -> None:
+        """Lets Spark say what is wrong with it."""
+        if self._judge is None:
             self._by_spark(())
 
     def passing(self, lines: Sequence[str]) -> list[bool]:
@@ -32,8 +40,8 @@ class Filter:
             judged = self._judge
             try:
                 return [judged(self._read(line)) for line in lines]
-            except Opaque:
-                pass
+            except Opaque:  # there may be more such rows
+                self._judge = None
         kept = self._by_spark(list(dict.fromkeys(lines)))
         return [line in kept for line in lines]
 

@@ -16,7 +16,7 @@ from penstock.web.host import Host
 
 log = logging.getLogger("penstock.web")
 _LOOK_EVERY_S = 0.05
-_READERS = 8
+_READERS, _JUDGES = 8, 4
 
 
 class Feed:
@@ -26,6 +26,7 @@ class Feed:
         self.host = host
         self.reads = SharedReads(host.store)
         self.readers = ThreadPoolExecutor(_READERS, "penstock follow")
+        self.judges = ThreadPoolExecutor(_JUDGES, "penstock judge")  # for conditions that Spark judges: who has a plain one never waits for them
         self._followers_max = followers_max
         self._following: Counter[str] = Counter()
         self._bells: dict[str, asyncio.Event] = {}

@@ -14,12 +14,12 @@ _HINT = "the setting webhook_allow names hosts to which webhooks may go all the 
 
 
 class Target(NamedTuple):
-    """A URL whose host was resolved: the connection goes to this very address."""
+    """A URL whose host was resolved: the connection goes to one of these very addresses."""
 
     scheme: str
     host: str
     port: int
-    address: str
+    addresses: tuple[str, ...]
     path: str
 
 
@@ -44,7 +44,7 @@ def resolve(url: str, allowed: Collection[str]) -> Target:
         if inside is not None:
             raise OptionFault(f"a webhook does not go to {host}: {inside} is no public address", hint=_HINT)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    return Target(parts.scheme, host, port, found[0], path)
+    return Target(parts.scheme, host, port, tuple(dict.fromkeys(found)), path)
 
 
 def _is_public(address: str) -> bool:

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
 import pytest
 
 from penstock.errors import OptionFault
-from penstock.web.targets import resolve
+from penstock.web.targets import Target, resolve
+from penstock.web.webhooks import post
 
 INSIDE = [
     "127.0.0.1",
@@ -37,4 +41,22 @@ def test_what_is_no_url_of_the_web_is_refused(url: str) -> None:
 
 def test_public_addresses_and_allowed_hosts_pass() -> None:
     assert resolve("https://1.1.1.1/a?b=c", []).path == "/a?b=c"
-    assert resolve("http://127.0.0.1:9/", ["x", " 127.0.0.1 "]).address == "127.0.0.1"
+    assert resolve("http://127.0.0.1:9/", ["x", " 127.0.0.1 "]).addresses == ("127.0.0.1",)
+
+
+def test_a_host_with_several_addresses_is_reached_at_the_one_that_answers() -> None:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            return None
+
+    receiver = HTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=receiver.handle_request, daemon=True).start()
+    target = Target("http", "here", receiver.server_port, ("::1", "127.0.0.1"), "/")
+    try:
+        assert post(target, b"{}", {}) == 204
+    finally:
+        receiver.server_close()
