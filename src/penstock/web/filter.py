@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from penstock.errors import PlanFault
 from penstock.plan.expression.judge import Judge, Opaque, judge
@@ -34,14 +35,21 @@ class Filter:
         if self._judge is None:
             self._by_spark(())
 
+    def judged(self, lines: Sequence[str]) -> list[bool]:
+        """The same without Spark; Opaque where that is not possible, and from then on Spark is asked: there may be more such rows."""
+        if self._judge is None:
+            raise Opaque
+        try:
+            return [self._judge(self._read(line)) for line in lines]
+        except Opaque:
+            self._judge = None
+            raise
+
     def passing(self, lines: Sequence[str]) -> list[bool]:
         """For each row whether it passes."""
         if self._judge is not None:
-            judged = self._judge
-            try:
-                return [judged(self._read(line)) for line in lines]
-            except Opaque:  # there may be more such rows
-                self._judge = None
+            with suppress(Opaque):
+                return self.judged(lines)
         kept = self._by_spark(list(dict.fromkeys(lines)))
         return [line in kept for line in lines]
 

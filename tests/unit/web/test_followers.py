@@ -19,8 +19,9 @@ from penstock.settings import of_app
 from penstock.store.sqlite import SqliteStore
 from penstock.web import changes
 from penstock.web.answers import Refused
-from penstock.web.changes import Event, Follower
+from penstock.web.changes import Follower
 from penstock.web.console.rows import LiveRows
+from penstock.web.events import Batch
 from penstock.web.follow import Feed
 from penstock.web.host import Host
 from penstock.web.query import Queries, _asked
@@ -93,16 +94,16 @@ def job(tmp_path: Path) -> Iterator[Job]:
     found.close()
 
 
-def rows_of(batch: list[Event]) -> list[Any]:
-    return [data.get("rows", data.get("row")) for event in batch if (data := json.loads(event.data))]
+def rows_of(batch: Batch) -> list[Any]:
+    return [data.get("rows", data.get("row")) for event in batch.events if (data := json.loads(event.data))]
 
 
 def test_a_comment_comes_also_where_a_condition_lets_no_change_pass(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(changes, "QUIET_S", 0.2)
 
-    async def followed() -> list[list[Event]]:
+    async def followed() -> list[Batch]:
         job.feed.start(asyncio.get_running_loop())
-        found: list[list[Event]] = []
+        found: list[Batch] = []
         with job.feed.following("counts"):
             async for batch in Follower(job.feed, "counts", None, "k = 'z'").batches():
                 found.append(batch)
@@ -124,7 +125,7 @@ def test_a_comment_comes_also_where_a_condition_lets_no_change_pass(job: Job, mo
     finally:
         over.set()
         writing.join()
-    assert (rows_of(snapshot), comment) == ([[]], [])
+    assert (rows_of(snapshot), comment.events) == ([[]], ())
 
 
 def test_who_waits_for_spark_holds_up_nobody_else(job: Job) -> None:
@@ -152,6 +153,27 @@ def test_who_waits_for_spark_holds_up_nobody_else(job: Job) -> None:
     finally:
         job.spark.goes_on.set()
     assert found == [[[{"k": "a", "n": 0}]], [{"k": "a", "n": 0}, {"k": "a", "n": 1}]]
+
+
+@pytest.mark.parametrize("where", ["", "k <> 'z'"])
+def test_news_need_no_thread_for_each_follower(job: Job, where: str) -> None:
+    async def followed() -> list[Any]:
+        job.feed.start(asyncio.get_running_loop())
+        with job.feed.following("counts"):
+            coming = [Follower(job.feed, "counts", None, where).batches() for _ in range(3)]
+            for one in coming:
+                await anext(one)
+            over = threading.Event()
+            asking = [asyncio.ensure_future(anext(one)) for one in coming]
+            await asyncio.sleep(0.2)
+            busy = [job.feed.readers.submit(over.wait) for _ in range(20)]
+            job.put(a=1)
+            found = [rows_of(batch) for batch in await asyncio.gather(*asking)]
+            over.set()
+            assert all(one.result() for one in busy)
+        return found
+
+    assert asyncio.run(asyncio.wait_for(followed(), 30)) == [[{"k": "a", "n": 0}, {"k": "a", "n": 1}]] * 3
 
 
 def test_a_condition_that_spark_judges_is_bounded_in_time(job: Job) -> None:
