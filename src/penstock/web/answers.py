@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -44,10 +45,16 @@ class Refused(Exception):
 
 
 def refusal(
-    status: int, code: str, message: str, hint: str | None = None, where: object = None, headers: Mapping[str, str] | None = None
+    status: int,
+    code: str,
+    message: str,
+    hint: str | None = None,
+    where: object = None,
+    headers: Mapping[str, str] | None = None,
+    more: Mapping[str, object] = MappingProxyType({}),
 ) -> JSONResponse:
-    """The answer to a call that cannot be done."""
-    body = {"error": {"code": code, "message": masked(message), "where": where, "hint": hint}}
+    """The answer to a call that cannot be done; `more` stands beside the error."""
+    body = {**more, "error": {"code": code, "message": masked(message), "where": where, "hint": hint}}
     return JSONResponse(body, status, headers=dict(headers) if headers else None)
 
 

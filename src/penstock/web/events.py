@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from penstock.subscribe.subscription import Changes, Snapshot
 
 _EVENT_ROWS = 1000
 _TEXT_LETTERS = 64 * 1024
-_WRITTEN_CHANGES = 20_000
+_WRITTEN_CHANGES, _WRITTEN_AT_ONCE = 20_000, 1000
 
 
 class Event(NamedTuple):
@@ -55,10 +55,10 @@ class Writer:
     def __init__(self) -> None:
         self._written = Recent(_WRITTEN_CHANGES)
 
-    def whole(self, found: Changes, epoch: int) -> Sequence[Batch]:
-        """An epoch's changes as they are."""
-        if found.first:
-            return tuple(changes(found, None, epoch))
+    def whole(self, found: Changes, epoch: int) -> Iterable[Batch]:
+        """An epoch's changes as they are; of a large one each subscriber has no more in memory than is being sent to it."""
+        if found.first or len(found.changes) > _WRITTEN_AT_ONCE:
+            return changes(found, None, epoch)
         key = (found.view, found.generation, found.epoch)
         written: Sequence[Batch] | None = self._written.get(key)
         if written is None:
@@ -69,12 +69,22 @@ class Writer:
 
 def snapshot(found: Snapshot, kept: Sequence[bool] | None, epoch: int) -> Iterator[Batch]:
     """In events of so many rows; all but the last say that more come."""
-    rows = [change.row for place, change in enumerate(found.rows) if kept is None or kept[place]]
-    parts = [rows[at : at + _EVENT_ROWS] for at in range(0, len(rows), _EVENT_ROWS)] or [[]]
-    for place, part in enumerate(parts):
-        more = place + 1 < len(parts)
+
+    def written(more: bool) -> Batch:
         head = f'"epoch": {epoch}, "more": {json.dumps(more)}, "reason": "{found.reason}"'
-        yield Batch((Event("snapshot", None if more else found.token, f'{{{head}, "rows": [{", ".join(part)}]}}'),))
+        return Batch((Event("snapshot", None if more else found.token, f'{{{head}, "rows": [{", ".join(waiting)}]}}'),))
+
+    waiting: list[str] = []
+    size = 0
+    for place, change in enumerate(found.rows):
+        if kept is not None and not kept[place]:
+            continue
+        if len(waiting) == _EVENT_ROWS or size > _TEXT_LETTERS:
+            yield written(True)
+            waiting, size = [], 0
+        waiting.append(change.row)
+        size += len(change.row)
+    yield written(False)
 
 
 def changes(found: Changes, kept: Sequence[bool] | None, epoch: int) -> Iterator[Batch]:

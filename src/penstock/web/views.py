@@ -16,7 +16,7 @@ from starlette.concurrency import run_in_threadpool
 from penstock.errors import NameFault
 from penstock.observe.health import jobs_as_json
 from penstock.observe.prometheus import exposition
-from penstock.web.answers import Refused
+from penstock.web.answers import Refused, refusal
 from penstock.web.host import Host
 from penstock.web.rows import LIMIT, LIMIT_MAX, Reading
 
@@ -49,7 +49,9 @@ def rows_answer(lines: Iterable[str], epoch: int | None = None) -> Response:
 def health(request: Request) -> Response:
     """Whether every view runs; needs no token."""
     found = host_of(request).health()
-    return JSONResponse({"status": found.status}, 200 if found.ok else 503)
+    if found.ok:
+        return JSONResponse({"status": found.status})
+    return refusal(503, "unavailable", f"the app is not well: {found.status}", "GET /v1/status says why", more={"status": found.status})
 
 
 @router.get("/metrics")

@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
-from penstock.change import Rows
+from penstock.change import Change, Rows
 from penstock.engine import Engine
 from penstock.plan.load import load
 from penstock.schema import columns
 from penstock.settings import of_app
 from penstock.store.sqlite import SqliteStore
-from penstock.web import changes
+from penstock.subscribe.subscription import Snapshot
+from penstock.web import changes, events
 from penstock.web.answers import Refused
 from penstock.web.changes import Follower
 from penstock.web.console.rows import LiveRows
@@ -174,6 +175,14 @@ def test_news_need_no_thread_for_each_follower(job: Job, where: str) -> None:
         return found
 
     assert asyncio.run(asyncio.wait_for(followed(), 30)) == [[{"k": "a", "n": 0}, {"k": "a", "n": 1}]] * 3
+
+
+def test_a_snapshot_of_long_rows_comes_in_events_of_bounded_size(job: Job) -> None:
+    rows = [Change("+", None, json.dumps({"k": str(number) * 30_000})) for number in range(7)]
+    for kept, wanted in ((None, [3, 3, 1]), ([number % 2 == 0 for number in range(7)], [3, 1]), ([False] * 7, [0])):
+        found = [json.loads(batch.events[0].data) for batch in events.snapshot(Snapshot("start", 1, rows, "token"), kept, 9)]
+        assert [len(data["rows"]) for data in found] == wanted
+        assert [data["more"] for data in found] == [True] * (len(wanted) - 1) + [False]
 
 
 def test_a_condition_that_spark_judges_is_bounded_in_time(job: Job) -> None:
