@@ -27,11 +27,11 @@ def resolve(url: str, allowed: Collection[str]) -> Target:
     """OptionFault where a webhook may not go."""
     try:
         parts = urlsplit(url)
-        port = parts.port or (443 if parts.scheme == "https" else 80)
+        port = (443 if parts.scheme == "https" else 80) if parts.port is None else parts.port
     except ValueError:
         raise OptionFault(f"`{url[:200]}` is no URL", hint="https://host/path") from None
     host = parts.hostname or ""
-    if parts.scheme not in ("http", "https") or not host or parts.username is not None or any(ord(mark) <= 32 for mark in url):
+    if parts.scheme not in ("http", "https") or not host or not port or parts.username is not None or any(ord(mark) <= 32 for mark in url):
         raise OptionFault("a webhook goes to http or https, to a host and without a user in it", hint="https://host/path")
     try:
         found = [str(entry[4][0]).partition("%")[0] for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
