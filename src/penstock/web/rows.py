@@ -29,14 +29,20 @@ class Reading:
 
     def rows(self, limit: int, offset: int = 0) -> tuple[list[str], int]:
         """The rows as JSON, and the epoch as of which they are."""
-        found = self._host.store.snapshot(self._view)
+        as_it_is = self._passes is None and not self._wanted
+        found = self._host.store.snapshot(self._view, limit=limit, offset=offset) if as_it_is else self._host.store.snapshot(self._view)
         lines = [change.row for change in found.changes]
+        if not as_it_is:
+            lines = self._chosen(lines)[offset : offset + limit]
+        return lines, self._host.epochs.public(self._view, found.generation, found.epoch)
+
+    def _chosen(self, lines: list[str]) -> list[str]:
         if self._passes is not None:
             lines = [line for line, holds in zip(lines, self._passes.passing(lines), strict=True) if holds]
         if self._wanted:
             read = reader(self._known.schema)
             lines = [line for _, line in sorted(((read(line), line) for line in lines), key=_key(self._wanted))]
-        return lines[offset : offset + limit], self._host.epochs.public(self._view, found.generation, found.epoch)
+        return lines
 
 
 def ran(host: Host, view: str) -> Known:
