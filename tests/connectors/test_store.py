@@ -252,6 +252,18 @@ def test_trimming_waits_until_a_tenth_of_what_is_kept_is_due(store: Store) -> No
         assert len(list(store.epochs("v", -1, "first"))) == (number + 1 if number < 22 else number - 2)
 
 
+def test_a_page_of_a_view_is_read_alone(store: Store) -> None:
+    store.put_schema("v", "n BIGINT", None)
+    fence = store.take_over("v", "g").fence
+    for epoch in range(2):
+        with store.open_epoch("v", "g", fence, epoch) as writer:
+            writer.append("v", [f'{{"n":{3 * epoch + n}}}' for n in range(3)])
+    pages = [(2, 0), (2, 3), (10, 4), (0, 0), (1, 6)]
+    found = [store.snapshot("v", limit=limit, offset=offset) for limit, offset in pages]
+    assert [[json.loads(change.row)["n"] for change in page.changes] for page in found] == [[0, 1], [3, 4], [4, 5], [], []]
+    assert {page.epoch for page in found} == {1}
+
+
 def test_a_reader_sees_one_moment(store: Store) -> None:
     driver = Driver(store)
     driver.write(lambda w: w.append("v", ["1", "2", "3"]))

@@ -12,7 +12,8 @@ from penstock.web.console.editor import as_view
 
 
 def test_a_select_becomes_a_view_and_errors_keep_their_line() -> None:
-    assert as_view(" sales ", "SELECT 1 AS one\n FROM t;") == "CREATE OR REPLACE MATERIALIZED VIEW `sales` AS SELECT 1 AS one\n FROM t"
+    assert as_view(" sales ", "SELECT 1 AS one\n FROM t;") == "CREATE MATERIALIZED VIEW `sales` AS SELECT 1 AS one\n FROM t"
+    assert as_view("sales", "SELECT 1 AS one FROM t", replaces=True) == "CREATE OR REPLACE MATERIALIZED VIEW `sales` AS SELECT 1 AS one FROM t"
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Response, expect, sync_playwright
 
 WAIT_MS = 120_000
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
@@ -122,7 +122,10 @@ def until_drawn(page: Page, wanted: dict[str, float]) -> None:
 
 def test_without_a_session_there_is_a_login_and_no_data(browser: Browser, served: Served) -> None:
     other = browser.new_context().new_page()
+    answers: list[Response] = []
+    other.on("response", answers.append)
     other.goto(f"{served.url}/console/views/by_country")
+    assert [(found.status, found.headers["x-content-type-options"]) for found in answers][:2] == [(303, "nosniff"), (200, "nosniff")]
     expect(other.get_by_label("Token")).to_be_visible()
     assert "by_country" not in other.locator("form").inner_text()
     other.get_by_label("Token").fill("not the token")
@@ -157,6 +160,8 @@ def test_a_chart_moves_with_the_data_and_a_reload_keeps_what_was_chosen(page: Pa
 def test_what_is_typed_is_checked_and_becomes_a_view(page: Page, served: Served) -> None:
     page.goto(f"{served.url}/console/editor")
     verdict = page.get_by_role("status").last
+    page.get_by_label("Name of the view").fill("turnover")
+    expect(verdict).to_contain_text("turnover")  # which is there: it is not replaced by accident
     page.get_by_label("Name of the view").fill("largest")
     text = page.locator(".cm-content")
     text.fill("SELECT country, max(amountt) AS largest FROM sales GROUP BY country")
@@ -173,6 +178,13 @@ def test_what_is_typed_is_checked_and_becomes_a_view(page: Page, served: Served)
     until_drawn(page, {"PT": 90, "DE": 20, XSS: 5})
     served.feed(sale(11, "DE", 95))
     until_drawn(page, {"DE": 95, "PT": 90, XSS: 5})
+    page.get_by_role("link", name="Change its SQL").click()
+    expect(text).to_contain_text("max(amount) AS largest")
+    text.fill("SELECT country, min(amount) AS least FROM sales GROUP BY country")
+    expect(verdict).to_have_text("✔ this can run")
+    page.get_by_role("button", name="Replace the view").click()
+    page.get_by_role("link", name="Show largest").click()
+    until_drawn(page, {"DE": 20, "PT": 10, XSS: 5})
     page.goto(f"{served.url}/console/")
     expect(page.get_by_role("link", name="largest")).to_be_visible()
 

@@ -10,6 +10,7 @@ import hashlib
 import threading
 import time
 from collections.abc import Callable
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -54,7 +55,7 @@ class Ingest:
                 return found[1]
             taken = self._counted(lines, dead_in)
             self._land(lines, taken, name)
-            self._keys()[name] = (time.time(), taken)
+            self._known_now(name, taken)
             return taken
 
     @staticmethod
@@ -72,12 +73,20 @@ class Ingest:
             self._next += 1
         self._next += 1
 
+    def _known_now(self, name: str, taken: Taken) -> None:
+        """The newest is last; what is older than a day is forgotten, but for the files."""
+        keys, now = self._keys(), time.time()
+        keys.pop(name, None)
+        keys[name] = (now, taken)
+        for oldest in list(takewhile(lambda known: now - keys[known][0] >= _DAY_S, keys)):
+            del keys[oldest]
+
     def _keys(self) -> dict[str, tuple[float, Taken]]:
         """Those of the last day, read from the names of the files once."""
         if self._known is None:
             self._folder.mkdir(parents=True, exist_ok=True)
             self._known = {}
-            for file in self._folder.glob("*.txt"):
+            for file in sorted(self._folder.glob("*.txt")):
                 number, *rest = file.stem.split("-")
                 if number.isdigit():
                     self._next = max(self._next, int(number) + 1)

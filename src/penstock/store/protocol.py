@@ -140,8 +140,10 @@ class Store(Protocol):
     def latest(self, view: str) -> tuple[str, int] | None:
         """The generation whose rows the view holds, and its newest logged epoch; None: it has none."""
 
-    def snapshot(self, view: str, generation: str | None = None) -> Epoch:
-        """The whole view as of its newest logged epoch, every row as an addition; without a generation, of the one whose rows are there.
+    def snapshot(self, view: str, generation: str | None = None, *, limit: int | None = None, offset: int = 0) -> Epoch:
+        """The view as of its newest logged epoch, every row as an addition; without a generation, of the one whose rows are there.
+
+        All of its rows, or `limit` of them after the first `offset`, in order of insertion.
 
         A view that has no epoch yet is empty as of epoch -1 of the generation ``.
         """

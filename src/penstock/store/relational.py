@@ -189,13 +189,14 @@ class RelationalStore:
         with self._database.reading() as session:
             return _latest(session, view)
 
-    def snapshot(self, view: str, generation: str | None = None) -> Epoch:
+    def snapshot(self, view: str, generation: str | None = None, *, limit: int | None = None, offset: int = 0) -> Epoch:
         known = self.schema(view)
         with self._database.reading() as session:
             if generation is None:
                 generation = (_latest(session, view) or ("", -1))[0]
             ((newest,),) = session.fetch("SELECT max(epoch) FROM penstock_epochs WHERE view = ? AND generation = ?", view, generation)
-            found = session.fetch("SELECT key, row FROM penstock_rows WHERE view = ? ORDER BY id", view)
+            page = "" if limit is None else f" LIMIT {int(limit)} OFFSET {int(offset)}"
+            found = session.fetch(f"SELECT key, row FROM penstock_rows WHERE view = ? ORDER BY id{page}", view)
         keyed = known is not None and known[1] is not None
         epoch = self.trimmed(view, generation) if newest is None else newest
         return Epoch(view, generation, epoch, [Change("+", key if keyed else None, row) for key, row in found])

@@ -80,48 +80,52 @@ class Subscription:
         deadline = time.monotonic() + timeout_s
         while True:
             self._bell.clear()
-            found = self._look()
+            found = self._look(self._store)
             left = deadline - time.monotonic()
             if found is not None or left <= 0:
                 return found
             self._bell.wait(min(left, self._look_every_s))
 
-    def _look(self) -> Snapshot | Changes | None:
+    def at_hand(self, memory: ChangeLog) -> Snapshot | Changes | None:
+        """What comes next by what `memory` knows; nothing has happened where it raises."""
+        return self._look(memory)
+
+    def _look(self, log: ChangeLog) -> Snapshot | Changes | None:
         if self._place is None:
-            return self._snapshot("start")
-        latest = self._store.latest(self._view)
+            return self._snapshot(log, "start")
+        latest = log.latest(self._view)
         if latest is None:
             return None
         generation, newest = latest
         place = self._place if self._place.generation else Place(self._view, generation, -1)
         if place.generation != generation:
-            return self._snapshot("replaced")
+            return self._snapshot(log, "replaced")
         if place.epoch > newest:
-            return self._snapshot("expired")
+            return self._snapshot(log, "expired")
         if place.epoch == newest and place.seen == ALL:
             return None
-        return self._logged(place)
+        return self._logged(log, place)
 
-    def _logged(self, place: Place) -> Snapshot | Changes | None:
+    def _logged(self, log: ChangeLog, place: Place) -> Snapshot | Changes | None:
         """The changes of the next epoch that has any; what was dropped of the log is looked for afterwards, so that nothing is missed unseen."""
         after = place.epoch if place.seen == ALL else place.epoch - 1
         found: Changes | None = None
-        with closing(self._store.epochs(self._view, after, place.generation)) as epochs:
+        with closing(log.epochs(self._view, after, place.generation)) as epochs:
             for epoch in epochs:
                 first = max(0, place.seen) if epoch.epoch == place.epoch else 0
-                rest = self._with_replaced(epoch)[first:]
+                rest = self._with_replaced(log, epoch)[first:]
                 if rest:
                     found = Changes(self._view, place.generation, epoch.epoch, rest, first)
                     break
                 place = Place(self._view, place.generation, epoch.epoch)
-        if self._store.trimmed(self._view, place.generation) > after:
-            return self._snapshot("expired")
+        if log.trimmed(self._view, place.generation) > after:
+            return self._snapshot(log, "expired")
         self._place = place if found is None else Place(self._view, place.generation, found.epoch)
         return found
 
-    def _with_replaced(self, epoch: Epoch) -> Sequence[Change]:
+    def _with_replaced(self, log: ChangeLog, epoch: Epoch) -> Sequence[Change]:
         """A row that another one of its key took the place of is taken back first, as it was."""
-        old = self._store.replaced(self._view, epoch.generation, epoch.epoch) if any(change.key is not None for change in epoch.changes) else {}
+        old = log.replaced(self._view, epoch.generation, epoch.epoch) if any(change.key is not None for change in epoch.changes) else {}
         if not old:
             return epoch.changes
         given: list[Change] = []
@@ -131,7 +135,7 @@ class Subscription:
             given.append(change)
         return given
 
-    def _snapshot(self, reason: Reason) -> Snapshot:
-        found = self._store.snapshot(self._view)
+    def _snapshot(self, log: ChangeLog, reason: Reason) -> Snapshot:
+        found = log.snapshot(self._view)
         self._place = Place(self._view, found.generation, found.epoch)
         return Snapshot(reason, found.epoch, found.changes, encode(self._place), found.generation)

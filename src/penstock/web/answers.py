@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -31,6 +32,7 @@ _STATUSES: tuple[tuple[type[PenstockError], int, str], ...] = (
     (errors.ToolError, 503, "tool"),
 )
 _CODES = {400: "wrong", 404: "not_found", 405: "method", 408: "timeout", 413: "too_large", 429: "rate", 503: "unavailable"}
+_TEXTS = ("where", "order")  # what of a URL is SQL
 _QUOTED = re.compile(r"`([^`]+)`|'([^']+)'")
 
 
@@ -43,10 +45,16 @@ class Refused(Exception):
 
 
 def refusal(
-    status: int, code: str, message: str, hint: str | None = None, where: object = None, headers: Mapping[str, str] | None = None
+    status: int,
+    code: str,
+    message: str,
+    hint: str | None = None,
+    where: object = None,
+    headers: Mapping[str, str] | None = None,
+    more: Mapping[str, object] = MappingProxyType({}),
 ) -> JSONResponse:
-    """The answer to a call that cannot be done."""
-    body = {"error": {"code": code, "message": masked(message), "where": where, "hint": hint}}
+    """The answer to a call that cannot be done; `more` stands beside the error."""
+    body = {**more, "error": {"code": code, "message": masked(message), "where": where, "hint": hint}}
     return JSONResponse(body, status, headers=dict(headers) if headers else None)
 
 
@@ -96,7 +104,7 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(PenstockError)
     async def _known(request: Request, error: PenstockError) -> Response:
-        return refused(error)
+        return refused(error, next((text for name in _TEXTS if (text := request.query_params.get(name))), None))
 
     @app.exception_handler(RequestValidationError)
     async def _malformed(request: Request, error: RequestValidationError) -> Response:

@@ -1,25 +1,28 @@
 """`GET /v1/views/NAME/changes`: a snapshot, then every change, as Server-Sent Events or over a WebSocket on the same path.
 
 Nothing is queued for a subscriber: the next epoch is read when the last one was sent, so one that is slow costs the epoch it is at, and one
-that is gone nothing.
+that is gone nothing. News are read once for all; only who is elsewhere, or has a condition that takes long, needs a thread for it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import NamedTuple
 
 from fastapi import APIRouter, Request, WebSocket
 from fastapi.responses import Response, StreamingResponse
 from starlette.websockets import WebSocketDisconnect
 
-from penstock.change import Change
 from penstock.errors import PenstockError
+from penstock.plan.expression.judge import Opaque
+from penstock.subscribe.shared import AtHand, NotAtHand
 from penstock.subscribe.subscription import Changes, Snapshot, Subscription
+from penstock.web import events
 from penstock.web.answers import Refused, refusal, refused
+from penstock.web.events import Batch, Event
 from penstock.web.filter import Filter
 from penstock.web.follow import Feed
 from penstock.web.rows import ran
@@ -27,25 +30,7 @@ from penstock.web.views import view_of
 
 router = APIRouter()
 QUIET_S = 10.0
-_EVENT_ROWS = 1000
-_TEXT_BYTES = 64 * 1024
-
-
-class Event(NamedTuple):
-    """One message; `data` is JSON already."""
-
-    event: str
-    id: str | None
-    data: str
-
-    @property
-    def as_sse(self) -> str:
-        place = "" if self.id is None else f"id: {self.id}\n"
-        return f"event: {self.event}\n{place}data: {self.data}\n\n"
-
-    @property
-    def as_message(self) -> str:
-        return f'{{"event": "{self.event}", "id": {json.dumps(self.id)}, "data": {self.data}}}'
+_AT_ONCE_MAX, _JUDGED_AT_ONCE_MAX = 2000, 200
 
 
 class Follower:
@@ -56,88 +41,98 @@ class Follower:
         self._feed = feed
         self._subscription = Subscription(feed.reads, view, token)
         self._filter = Filter(feed.host, view, ran(feed.host, view), where) if where.strip() else None
+        self._memory = AtHand(feed.reads, _AT_ONCE_MAX if self._filter is None else _JUDGED_AT_ONCE_MAX)
+        self._unjudged: Snapshot | Changes | None = None
 
-    async def batches(self) -> AsyncIterator[list[Event]]:
-        """Events as they come, those of one epoch together; an empty list when nothing came for a while. Ends when the view is dropped."""
+    async def check(self) -> None:
+        """Raises what Spark finds wrong with the condition, where it is the one to judge."""
+        if self._filter is not None and self._filter.asks_spark:
+            await asyncio.get_running_loop().run_in_executor(self._feed.judges, self._filter.check)
+
+    async def batches(self) -> AsyncIterator[Batch]:
+        """Events as they come, those of one epoch together; a comment when none was given for a while. Ends when the view is dropped."""
         loop = asyncio.get_running_loop()
+        quiet_at = loop.time() + QUIET_S
         while not self._feed.is_over:
             bell = self._feed.bell(self.view)
             if self._feed.host.view(self.view) is None:
-                yield [Event("dropped", None, json.dumps({"view": self.view}))]
+                yield Batch((Event("dropped", None, json.dumps({"view": self.view})),))
                 return
-            found = await loop.run_in_executor(self._feed.readers, self._next)
-            if found is not None:
-                for batch in found:
-                    yield batch
-                continue
             try:
-                async with asyncio.timeout(QUIET_S):
-                    await bell.wait()
-            except TimeoutError:
-                yield []
+                found = self._at_hand()
+            except NotAtHand:
+                reading = loop.run_in_executor(self._threads, self._read)
+                while not (await asyncio.wait([reading], timeout=quiet_at - loop.time()))[0]:
+                    yield Batch()
+                    quiet_at = loop.time() + QUIET_S
+                found = reading.result()
+            for batch in found or ():
+                yield batch
+                quiet_at = loop.time() + QUIET_S
+            if found is None:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout_at(quiet_at):
+                        await bell.wait()
+            if loop.time() >= quiet_at:  # also where news come all the time, and the condition lets none of them pass
+                yield Batch()
+                quiet_at = loop.time() + QUIET_S
 
-    def _next(self) -> Iterator[list[Event]] | None:
-        found = self._subscription.next_changes()
+    @property
+    def _asks_spark(self) -> bool:
+        return self._filter is not None and self._filter.asks_spark
+
+    @property
+    def _threads(self) -> ThreadPoolExecutor:
+        return self._feed.judges if self._asks_spark else self._feed.readers
+
+    def _at_hand(self) -> Iterable[Batch] | None:
+        """What comes next, in no time; else NotAtHand, and `_read` gives it."""
+        if self._asks_spark:
+            raise NotAtHand
+        found = self._subscription.at_hand(self._memory)
+        if found is None or self._filter is None:
+            return None if found is None else self._written(found, None)
+        try:
+            return self._written(found, self._filter.judged(_rows(found)))
+        except Opaque:
+            self._unjudged = found
+            raise NotAtHand from None
+
+    def _read(self) -> Iterable[Batch] | None:
+        found, self._unjudged = self._unjudged or self._subscription.next_changes(), None
         if found is None:
             return None
-        epochs = self._feed.host.epochs
+        return self._written(found, None if self._filter is None else self._filter.passing(_rows(found)))
+
+    def _written(self, found: Snapshot | Changes, kept: list[bool] | None) -> Iterable[Batch]:
+        epoch = self._feed.host.epochs.public(self.view, found.generation, found.epoch)
         if isinstance(found, Snapshot):
-            rows = [change.row for change in found.rows]
-            kept = self._kept(found.rows)
-            epoch = epochs.public(self.view, found.generation, found.epoch)
-            return _snapshot(found, rows if kept is None else [row for row, passes in zip(rows, kept, strict=True) if passes], epoch)
-        epoch = epochs.public(self.view, found.generation, found.epoch)
-        return _changes(found, self._kept(found.changes), epoch)
-
-    def _kept(self, changes: Sequence[Change]) -> list[bool] | None:
-        return None if self._filter is None else self._filter.passing([change.row for change in changes])
+            return events.snapshot(found, kept, epoch)
+        return self._feed.writer.whole(found, epoch) if kept is None else events.changes(found, kept, epoch)
 
 
-def _snapshot(found: Snapshot, rows: list[str], epoch: int) -> Iterator[list[Event]]:
-    """In events of so many rows; all but the last say that more come."""
-    parts = [rows[at : at + _EVENT_ROWS] for at in range(0, len(rows), _EVENT_ROWS)] or [[]]
-    for place, part in enumerate(parts):
-        more = place + 1 < len(parts)
-        head = f'"epoch": {epoch}, "more": {json.dumps(more)}, "reason": "{found.reason}"'
-        yield [Event("snapshot", None if more else found.token, f'{{{head}, "rows": [{", ".join(part)}]}}')]
+def _rows(found: Snapshot | Changes) -> list[str]:
+    return [change.row for change in (found.rows if isinstance(found, Snapshot) else found.changes)]
 
 
-def _changes(found: Changes, kept: list[bool] | None, epoch: int) -> Iterator[list[Event]]:
-    waiting: list[Event] = []
-    size = 0
-    for place, change in enumerate(found.changes):
-        if kept is not None and not kept[place]:
-            continue
-        waiting.append(_change(change, found.token(place), epoch))
-        size += len(change.row)
-        if size > _TEXT_BYTES:
-            yield waiting
-            waiting, size = [], 0
-    if waiting:
-        yield waiting
-
-
-def _change(change: Change, token: str, epoch: int) -> Event:
-    return Event("change", token, f'{{"op": "{change.op}", "key": {change.key or "null"}, "row": {change.row}, "epoch": {epoch}}}')
-
-
-def _follower(feed: Feed, name: str, asked: str | None, last: str | None, where: str) -> Follower:
+async def _follower(feed: Feed, name: str, token: str | None, where: str) -> Follower:
     feed.check_room()
-    view = view_of(feed.host, name)
-    return Follower(feed, view, last or asked or None, where)
+    found = await asyncio.get_running_loop().run_in_executor(feed.readers, Follower, feed, view_of(feed.host, name), token, where)
+    await found.check()
+    return found
 
 
 @router.get("/v1/views/{name}/changes")
 async def changes(request: Request, name: str, where: str = "") -> Response:
     """Follow a view: `snapshot`, then `change` events. `from` or the header `Last-Event-ID` is the token to go on from."""
     feed: Feed = request.app.state.feed
-    asked, last = request.query_params.get("from"), request.headers.get("last-event-id")
-    follower = await asyncio.get_running_loop().run_in_executor(feed.readers, _follower, feed, name, asked, last, where)
+    token = request.headers.get("last-event-id") or request.query_params.get("from") or None
+    follower = await _follower(feed, name, token, where)
 
-    async def text() -> AsyncIterator[str]:
+    async def text() -> AsyncIterator[bytes]:
         with feed.following(follower.view):
             async for batch in follower.batches():
-                yield "".join(event.as_sse for event in batch) if batch else ": nothing new\n\n"
+                yield batch.as_sse
 
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(text(), media_type="text/event-stream", headers=headers)
@@ -149,8 +144,7 @@ async def changes_by_websocket(websocket: WebSocket, name: str) -> None:
     feed: Feed = websocket.app.state.feed
     asked = websocket.query_params
     try:
-        loop = asyncio.get_running_loop()
-        follower = await loop.run_in_executor(feed.readers, _follower, feed, name, asked.get("from"), None, asked.get("where", ""))
+        follower = await _follower(feed, name, asked.get("from") or None, asked.get("where", ""))
         with feed.following(follower.view):
             await websocket.accept()
             await _sent(websocket, follower)
@@ -165,8 +159,8 @@ async def _sent(websocket: WebSocket, follower: Follower) -> None:
 
     async def send() -> None:
         async for batch in follower.batches():
-            for event in batch:
-                await websocket.send_text(event.as_message)
+            for message in batch.as_messages:
+                await websocket.send_text(message)
 
     async def heard() -> None:
         with suppress(WebSocketDisconnect):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from penstock.errors import PlanFault
 from penstock.plan.expression.judge import Judge, Opaque, judge
@@ -14,7 +15,7 @@ _HINT = "give one condition over the view's columns, e.g. total > 100 AND countr
 
 
 class Filter:
-    """One condition over one view; made when it is asked for, so that a wrong one is refused at once."""
+    """One condition over one view; what can be known without Spark to be wrong is refused when it is made, the rest by `check`."""
 
     def __init__(self, host: Host, view: str, known: Known, condition: str) -> None:
         if len(condition) > 10_000:
@@ -23,17 +24,32 @@ class Filter:
         self._condition = predicate(condition, known.schema.names)
         self._judge: Judge | None = judge(self._condition, known.schema)
         self._read: Callable[[str], dict[str, object]] = reader(known.schema)
-        if self._judge is None:  # Spark says now what is wrong with it
+
+    @property
+    def asks_spark(self) -> bool:
+        """Whether judging takes Spark: a while, in which nobody else should have to wait."""
+        return self._judge is None
+
+    def check(self) -> None:
+        """Lets Spark say what is wrong with it."""
+        if self._judge is None:
             self._by_spark(())
+
+    def judged(self, lines: Sequence[str]) -> list[bool]:
+        """The same without Spark; Opaque where that is not possible, and from then on Spark is asked: there may be more such rows."""
+        if self._judge is None:
+            raise Opaque
+        try:
+            return [self._judge(self._read(line)) for line in lines]
+        except Opaque:
+            self._judge = None
+            raise
 
     def passing(self, lines: Sequence[str]) -> list[bool]:
         """For each row whether it passes."""
         if self._judge is not None:
-            judged = self._judge
-            try:
-                return [judged(self._read(line)) for line in lines]
-            except Opaque:
-                pass
+            with suppress(Opaque):
+                return self.judged(lines)
         kept = self._by_spark(list(dict.fromkeys(lines)))
         return [line in kept for line in lines]
 

@@ -12,11 +12,12 @@ from contextlib import contextmanager
 
 from penstock.subscribe.shared import SharedReads
 from penstock.web.answers import Refused
+from penstock.web.events import Writer
 from penstock.web.host import Host
 
 log = logging.getLogger("penstock.web")
 _LOOK_EVERY_S = 0.05
-_READERS = 8
+_READERS, _JUDGES, _AHEAD = 8, 4, 2
 
 
 class Feed:
@@ -26,6 +27,9 @@ class Feed:
         self.host = host
         self.reads = SharedReads(host.store)
         self.readers = ThreadPoolExecutor(_READERS, "penstock follow")
+        self.judges = ThreadPoolExecutor(_JUDGES, "penstock judge")  # for conditions that Spark judges: who has a plain one never waits for them
+        self._ahead = ThreadPoolExecutor(_AHEAD, "penstock read ahead")
+        self.writer = Writer()
         self._followers_max = followers_max
         self._following: Counter[str] = Counter()
         self._bells: dict[str, asyncio.Event] = {}
@@ -84,9 +88,19 @@ class Feed:
     def _run(self) -> None:
         while not self._stop.wait(_LOOK_EVERY_S):
             for view in list(self._following):
+                before = self.reads.reported(view)
                 try:
                     if self.reads.look(view):
-                        self.ring(view)
+                        self._ahead.submit(self._read_ahead, view, before)
                 except Exception as error:  # a store that is out of reach for a while
                     log.warning("cannot look at view `%s`: %s", view, error)
                     self._stop.wait(1.0)
+
+    def _read_ahead(self, view: str, before: tuple[str, int] | None) -> None:
+        """Once for all who wait: they find the news at hand, and need no thread to read them."""
+        try:
+            self.reads.read_ahead(view, before)
+        except Exception as error:
+            log.warning("cannot read the changes of view `%s`: %s", view, error)
+        finally:
+            self.ring(view)

@@ -15,12 +15,13 @@ from penstock.web.answers import refusal, unexpected
 
 _CHANGING = ("POST", "PUT", "DELETE", "PATCH")
 _BODY_S = 60.0
-_HEADERS = (
-    (b"x-content-type-options", b"nosniff"),
-    (b"x-frame-options", b"DENY"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-)
+SAFE = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+}
+_HEADERS = tuple((name.encode(), value.encode()) for name, value in SAFE.items())
 
 
 class Rate:

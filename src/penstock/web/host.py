@@ -76,6 +76,8 @@ class Host:
 
     def view(self, name: str) -> str | None:
         """A view's name as it was declared; None where there is none."""
+        if name in self.engine.declared.views:
+            return name
         try:
             return self.engine.view_name(name)
         except NameFault:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
+from starlette.concurrency import run_in_threadpool
 
 from penstock.decode.plain import plainly_good
 from penstock.plan.model.declare import Stream
@@ -62,5 +62,5 @@ async def ingest(request: Request, name: str) -> Response:
     if not host_of(request).ready:
         raise Refused(503, "starting", "the app's views do not run yet", "send it again in a moment", {"Retry-After": "1"})
     ingests: Ingests = request.app.state.ingests
-    taken = await asyncio.to_thread(ingests.take, name, await request.body(), key)
+    taken = await run_in_threadpool(ingests.take, name, await request.body(), key)
     return JSONResponse({"rows": taken.rows, "dead": taken.dead})

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -22,7 +21,9 @@ from penstock.web.host import Host
 from penstock.web.views import host_of
 
 router = APIRouter()
+Found = TypeVar("Found")
 _AT_ONCE = 4
+_LETTERS_MAX = 64 * 2**20
 
 
 class Asked(BaseModel):
@@ -52,15 +53,19 @@ class Queries:
         self._waiting = asyncio.Semaphore(_AT_ONCE)
 
     async def ask(self, sql: str) -> Answer:
-        settings = self._host.engine.settings
-        most, limit_s = settings.number("query_rows_max"), settings.seconds("query_timeout_s")
+        most = self._host.engine.settings.number("query_rows_max")
+        return await self.within_time(lambda: _asked(self._host, sql, most))
+
+    async def within_time(self, asked: Callable[[], Found]) -> Found:
+        """What asks Spark something, within the setting query_timeout_s."""
+        limit_s = self._host.engine.settings.seconds("query_timeout_s")
         worker: list[int] = []
         ended = threading.Event()
 
-        def work() -> Answer:
+        def work() -> Found:
             worker.append(threading.get_ident())
             try:
-                return _asked(self._host, sql, most)
+                return asked()
             finally:
                 ended.set()
 
@@ -86,8 +91,15 @@ def _asked(host: Host, sql: str, most: int) -> Answer:
         if isinstance(statement, Select):
             forbid_code(statement.node)
     found = host.engine.query(sql)
-    lines = list(islice(found.lines, most + 1))
-    return Answer([(column.name, column.type) for column in found.schema], lines[:most], len(lines) > most)
+    lines: list[str] = []
+    letters, truncated = 0, False
+    for line in found.lines:
+        letters += len(line)
+        truncated = len(lines) == most or (letters > _LETTERS_MAX and bool(lines))
+        if truncated:
+            break
+        lines.append(line)
+    return Answer([(column.name, column.type) for column in found.schema], lines, truncated)
 
 
 @router.post("/v1/query")

@@ -15,19 +15,34 @@ from penstock.web.host import Host, Known
 LIMIT, LIMIT_MAX = 1000, 10_000
 
 
-def read_rows(host: Host, view: str, where: str, order: str, limit: int, offset: int) -> tuple[list[str], int]:
-    """The rows as JSON, and the epoch as of which they are."""
-    known = ran(host, view)
-    passes = Filter(host, view, known, where) if where.strip() else None
-    wanted = ordering(order, known.schema) if order.strip() else []
-    found = host.store.snapshot(view)
-    lines = [change.row for change in found.changes]
-    if passes is not None:
-        lines = [line for line, holds in zip(lines, passes.passing(lines), strict=True) if holds]
-    if wanted:
-        read = reader(known.schema)
-        lines = [line for _, line in sorted(((read(line), line) for line in lines), key=_key(wanted))]
-    return lines[offset : offset + limit], host.epochs.public(view, found.generation, found.epoch)
+class Reading:
+    """What was asked of a view's rows; made when it is asked, so that a wrong condition or order is refused before anything is read."""
+
+    def __init__(self, host: Host, view: str, where: str = "", order: str = "") -> None:
+        self._host, self._view, self._known = host, view, ran(host, view)
+        self._passes = Filter(host, view, self._known, where) if where.strip() else None
+        self._wanted = ordering(order, self._known.schema) if order.strip() else []
+
+    @property
+    def asks_spark(self) -> bool:
+        return self._passes is not None and self._passes.asks_spark
+
+    def rows(self, limit: int, offset: int = 0) -> tuple[list[str], int]:
+        """The rows as JSON, and the epoch as of which they are."""
+        as_it_is = self._passes is None and not self._wanted
+        found = self._host.store.snapshot(self._view, limit=limit, offset=offset) if as_it_is else self._host.store.snapshot(self._view)
+        lines = [change.row for change in found.changes]
+        if not as_it_is:
+            lines = self._chosen(lines)[offset : offset + limit]
+        return lines, self._host.epochs.public(self._view, found.generation, found.epoch)
+
+    def _chosen(self, lines: list[str]) -> list[str]:
+        if self._passes is not None:
+            lines = [line for line, holds in zip(lines, self._passes.passing(lines), strict=True) if holds]
+        if self._wanted:
+            read = reader(self._known.schema)
+            lines = [line for _, line in sorted(((read(line), line) for line in lines), key=_key(self._wanted))]
+        return lines
 
 
 def ran(host: Host, view: str) -> Known:

@@ -6,6 +6,7 @@ What a request may say is less than what a file of the app may: it names no file
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
@@ -25,6 +26,7 @@ from penstock.web.views import host_of
 router = APIRouter()
 _CONNECTORS = ("kafka", "postgres", "generator", "http", "console")
 _DENIED = ("path", "callback", "tls_ca")
+_THREAD = ThreadPoolExecutor(1, "penstock statements")  # one after the other; those that wait hold up no other call
 _HINT = "write this into the app's files; views, and streams and sinks of kafka, postgres, generator and http, can be made by request"
 Made = Create | Drop | Rollback
 
@@ -93,7 +95,7 @@ async def statements(request: Request, asked: Asked) -> Response:
     if not host.ready:
         raise Refused(503, "starting", "the app's views do not run yet", "send it again in a moment", {"Retry-After": "1"})
     try:
-        epoch = await asyncio.to_thread(execute, host, asked.sql)
+        epoch = await asyncio.get_running_loop().run_in_executor(_THREAD, execute, host, asked.sql)
     except InUseFault as error:
         return refusal(409, "in_use", error.message, error.hint)
     except PenstockError as error:

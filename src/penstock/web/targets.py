@@ -6,7 +6,7 @@ import ipaddress
 import socket
 from collections.abc import Collection
 from typing import NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from penstock.errors import OptionFault
 
@@ -14,25 +14,18 @@ _HINT = "the setting webhook_allow names hosts to which webhooks may go all the 
 
 
 class Target(NamedTuple):
-    """A URL whose host was resolved: the connection goes to this very address."""
+    """A URL whose host was resolved: the connection goes to one of these very addresses."""
 
     scheme: str
     host: str
     port: int
-    address: str
+    addresses: tuple[str, ...]
     path: str
 
 
 def resolve(url: str, allowed: Collection[str]) -> Target:
     """OptionFault where a webhook may not go."""
-    try:
-        parts = urlsplit(url)
-        port = parts.port or (443 if parts.scheme == "https" else 80)
-    except ValueError:
-        raise OptionFault(f"`{url[:200]}` is no URL", hint="https://host/path") from None
-    host = parts.hostname or ""
-    if parts.scheme not in ("http", "https") or not host or parts.username is not None or any(ord(mark) <= 32 for mark in url):
-        raise OptionFault("a webhook goes to http or https, to a host and without a user in it", hint="https://host/path")
+    parts, host, port = _parts(url)
     try:
         found = [str(entry[4][0]).partition("%")[0] for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
     except (OSError, UnicodeError):
@@ -44,7 +37,19 @@ def resolve(url: str, allowed: Collection[str]) -> Target:
         if inside is not None:
             raise OptionFault(f"a webhook does not go to {host}: {inside} is no public address", hint=_HINT)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    return Target(parts.scheme, host, port, found[0], path)
+    return Target(parts.scheme, host, port, tuple(dict.fromkeys(found)), path)
+
+
+def _parts(url: str) -> tuple[SplitResult, str, int]:
+    """A URL with its host and port."""
+    try:
+        parts = urlsplit(url)
+        port = (443 if parts.scheme == "https" else 80) if parts.port is None else parts.port
+    except ValueError:
+        raise OptionFault(f"`{url[:200]}` is no URL", hint="https://host/path") from None
+    if parts.scheme not in ("http", "https") or not parts.hostname or not port or parts.username is not None or any(ord(mark) <= 32 for mark in url):
+        raise OptionFault("a webhook goes to http or https, to a host and without a user in it", hint="https://host/path")
+    return parts, parts.hostname, port
 
 
 def _is_public(address: str) -> bool:

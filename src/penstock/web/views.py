@@ -5,18 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import asdict
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
+from starlette.concurrency import run_in_threadpool
 
 from penstock.errors import NameFault
 from penstock.observe.health import jobs_as_json
 from penstock.observe.prometheus import exposition
-from penstock.web.answers import Refused
+from penstock.web.answers import Refused, refusal
 from penstock.web.host import Host
-from penstock.web.rows import LIMIT, LIMIT_MAX, read_rows
+from penstock.web.rows import LIMIT, LIMIT_MAX, Reading
 
 router = APIRouter()
 Limit = Annotated[int, Query(ge=0, le=LIMIT_MAX)]
@@ -47,7 +49,9 @@ def rows_answer(lines: Iterable[str], epoch: int | None = None) -> Response:
 def health(request: Request) -> Response:
     """Whether every view runs; needs no token."""
     found = host_of(request).health()
-    return JSONResponse({"status": found.status}, 200 if found.ok else 503)
+    if found.ok:
+        return JSONResponse({"status": found.status})
+    return refusal(503, "unavailable", f"the app is not well: {found.status}", "GET /v1/status says why", more={"status": found.status})
 
 
 @router.get("/metrics")
@@ -108,10 +112,11 @@ def explain(request: Request, name: str) -> Response:
 
 
 @router.get("/v1/views/{name}/rows")
-def rows(request: Request, name: str, where: str = "", order: str = "", limit: Limit = LIMIT, offset: Offset = 0) -> Response:
+async def rows(request: Request, name: str, where: str = "", order: str = "", limit: Limit = LIMIT, offset: Offset = 0) -> Response:
     """The rows of a view as of now."""
-    host = host_of(request)
-    lines, epoch = read_rows(host, view_of(host, name), where, order, limit, offset)
+    host, queries = host_of(request), request.app.state.queries
+    found = await run_in_threadpool(Reading, host, view_of(host, name), where, order)
+    lines, epoch = await (queries.within_time if found.asks_spark else run_in_threadpool)(partial(found.rows, limit, offset))
     return rows_answer(lines, epoch)
 
 
@@ -120,7 +125,7 @@ def late(request: Request, name: str, limit: Limit = LIMIT) -> Response:
     """The late rows of a view that keeps them."""
     host = host_of(request)
     kept = host.view(f"{view_of(host, name)}__late")
-    return rows_answer([] if kept is None else read_rows(host, kept, "", "", limit, 0)[0])
+    return rows_answer([] if kept is None else Reading(host, kept).rows(limit)[0])
 
 
 @router.get("/v1/streams/{name}/dead")

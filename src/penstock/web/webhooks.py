@@ -91,7 +91,7 @@ class Webhooks:
         """Starts with the changes after now."""
         resolve(new.url, self.allowed)
         if new.where.strip():
-            Filter(self._host, view, ran(self._host, view), new.where)
+            Filter(self._host, view, ran(self._host, view), new.where).check()
         now = Subscription(self._host.store, view).next_changes()
         assert isinstance(now, Snapshot)
         made = Webhook(f"wh_{uuid.uuid4().hex}", view, new.url, new.where, new.secret, now.token)
@@ -184,8 +184,8 @@ def _headers(name: str, secret: str, body: bytes) -> dict[str, str]:
 
 
 def post(target: Target, body: bytes, headers: dict[str, str]) -> int:
-    """To the address that was checked, by the host's name; redirects are not followed."""
-    raw = socket.create_connection((target.address, target.port), timeout=_ANSWERS_WITHIN_S)
+    """To an address that was checked, by the host's name; redirects are not followed."""
+    raw = _connected(target)
     try:
         plain = raw if target.scheme == "http" else ssl.create_default_context().wrap_socket(raw, server_hostname=target.host)
         connection = http.client.HTTPConnection(target.host, target.port, timeout=_ANSWERS_WITHIN_S)
@@ -194,6 +194,17 @@ def post(target: Target, body: bytes, headers: dict[str, str]) -> int:
         return connection.getresponse().status
     finally:
         raw.close()
+
+
+def _connected(target: Target) -> socket.socket:
+    """To the first address that takes the connection, as browsers do it for a name with several."""
+    refused: OSError = ConnectionError(f"{target.host} has no address")
+    for address in target.addresses:
+        try:
+            return socket.create_connection((address, target.port), timeout=_ANSWERS_WITHIN_S)
+        except OSError as error:
+            refused = error
+    raise refused
 
 
 @router.post("/v1/webhooks")

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from penstock.store.sqlite import SqliteStore
-from penstock.subscribe.shared import SharedReads
+from penstock.subscribe.shared import AtHand, NotAtHand, SharedReads
 from penstock.subscribe.subscription import Changes, Snapshot, Subscription
+from penstock.subscribe.token import Place, encode
 
 
 class Counted:
@@ -72,3 +73,53 @@ def test_a_snapshot_newer_than_the_last_look_is_not_taken_for_expired(store: Sql
     assert isinstance(first, Snapshot)
     assert first.epoch == 1
     assert reader.next_changes() is None
+
+
+def test_what_was_read_ahead_is_at_hand_and_nothing_else(store: SqliteStore) -> None:
+    fence = store.take_over("v", "g").fence
+    commit(store, fence, 0)
+    counted = Counted(store)
+    shared = SharedReads(counted)
+    reader = Subscription(shared, "v")
+    with pytest.raises(NotAtHand):
+        reader.at_hand(AtHand(shared, 10))
+    assert isinstance(reader.next_changes(), Snapshot)
+    shared.look("v")
+    assert reader.at_hand(AtHand(shared, 10)) is None
+    for epoch in (1, 2):
+        commit(store, fence, epoch)
+    before = shared.reported("v")
+    shared.look("v")
+    with pytest.raises(NotAtHand):
+        reader.at_hand(AtHand(shared, 10))
+    shared.read_ahead("v", before)
+    with pytest.raises(NotAtHand):
+        reader.at_hand(AtHand(shared, 0))
+    counted.asked.clear()
+    found = [reader.at_hand(AtHand(shared, 10)) for _ in range(3)]
+    assert [None if one is None else (one.epoch, len(one.changes)) for one in found if not isinstance(one, Snapshot)] == [(1, 2), (2, 2), None]
+    assert not counted.asked
+
+
+class Trimmed(Counted):
+    """A store whose log is dropped between the reading of an epoch and of the rows that it replaced."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "replaced":
+            self._store.trim("v", 0, 10)
+        return super().__getattr__(name)
+
+
+def test_an_epoch_that_was_dropped_while_it_was_read_is_not_given_by_half(store: SqliteStore) -> None:
+    fence = store.take_over("v", "g").fence
+    commit(store, fence, 0)
+    shared = SharedReads(Trimmed(store))
+    reader = Subscription(shared, "v")
+    assert isinstance(reader.next_changes(), Snapshot)
+    for epoch in (1, 2):
+        commit(store, fence, epoch)
+    for _ in range(2):
+        found = reader.next_changes()
+        assert isinstance(found, Snapshot)
+        assert (found.reason, found.epoch) == ("expired", 2)
+        reader = Subscription(shared, "v", encode(Place("v", "g", 0)))

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
 import pytest
 
 from penstock.errors import OptionFault
-from penstock.web.targets import resolve
+from penstock.web.targets import Target, resolve
+from penstock.web.webhooks import post
 
 INSIDE = [
     "127.0.0.1",
@@ -27,9 +31,19 @@ def test_a_webhook_does_not_go_inside_the_network(host: str) -> None:
         resolve(f"http://{host}/x", [""])
 
 
-@pytest.mark.parametrize(
-    "url", ["ftp://1.1.1.1/", "file:///etc/passwd", "http://", "http://u:p@1.1.1.1/", "http://1.1.1.1 /", "http://1.1.1.1:x/", "x"]
-)
+STRANGE = [
+    "ftp://1.1.1.1/",
+    "file:///etc",
+    "http://",
+    "http://u:p@1.1.1.1/",
+    "http://1.1.1.1 /",
+    "http://1.1.1.1:x/",
+    "http://1.1.1.1:0/",
+    "x",
+]
+
+
+@pytest.mark.parametrize("url", STRANGE)
 def test_what_is_no_url_of_the_web_is_refused(url: str) -> None:
     with pytest.raises(OptionFault):
         resolve(url, [])
@@ -37,4 +51,22 @@ def test_what_is_no_url_of_the_web_is_refused(url: str) -> None:
 
 def test_public_addresses_and_allowed_hosts_pass() -> None:
     assert resolve("https://1.1.1.1/a?b=c", []).path == "/a?b=c"
-    assert resolve("http://127.0.0.1:9/", ["x", " 127.0.0.1 "]).address == "127.0.0.1"
+    assert resolve("http://127.0.0.1:9/", ["x", " 127.0.0.1 "]).addresses == ("127.0.0.1",)
+
+
+def test_a_host_with_several_addresses_is_reached_at_the_one_that_answers() -> None:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            return None
+
+    receiver = HTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=receiver.handle_request, daemon=True).start()
+    target = Target("http", "here", receiver.server_port, ("::1", "127.0.0.1"), "/")
+    try:
+        assert post(target, b"{}", {}) == 204
+    finally:
+        receiver.server_close()

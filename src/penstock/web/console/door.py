@@ -11,6 +11,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from penstock.web.access import Access, session_cookie
+from penstock.web.guard import SAFE
 
 PREFIX = "/console"
 router = APIRouter(include_in_schema=False)
@@ -82,7 +83,7 @@ class Door:
             return
         cookie = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"cookie"), None)
         if scope["method"] == "GET" and "/_nicegui" not in path and not self._access.is_allowed(None, cookie):
-            await RedirectResponse(f"/?to={quote(path)}", 303)(scope, receive, send)
+            await RedirectResponse(f"/?to={quote(path)}", 303, headers=SAFE)(scope, receive, send)
             return
 
         async def with_policy(message: Message) -> None:

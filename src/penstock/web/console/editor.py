@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from types import MappingProxyType
+from urllib.parse import quote as quoted
 
 from fastapi import Request
 from nicegui import ui
@@ -20,6 +21,7 @@ from penstock.web.console.frame import Console, fill, grid, page, trouble
 from penstock.web.statements import execute
 
 _PREVIEW_ROWS = 50
+_EMIT = {Emit.CHANGES: "", Emit.ON_CLOSE: "\nEMIT ON WINDOW CLOSE", Emit.COMPLETE: "\nEMIT COMPLETE"}
 
 
 async def editor(console: Console, request: Request) -> None:
@@ -29,9 +31,11 @@ async def editor(console: Console, request: Request) -> None:
     text = _start(console) if known is None else _text(console, known)
 
     options: Options = {} if known is None else engine.declared.views[known].options
+    here = set() if known is None else {known.lower()}  # what this page may replace: another view is not lost by a name that is taken
 
     def statement() -> str:
-        return as_view(name.value or "", sql.value or "", {**options, "alert": "true" if alerts.value else "false"})
+        given = (name.value or "").strip()
+        return as_view(given, sql.value or "", {**options, "alert": "true" if alerts.value else "false"}, replaces=given.lower() in here)
 
     async def check() -> None:
         if not (sql.value or "").strip():
@@ -80,8 +84,9 @@ async def editor(console: Console, request: Request) -> None:
                 return
             waiting.delete()
             made = console.host.view(name.value.strip()) or name.value
+            here.add(made.lower())
             ui.label(f"✔ the view {made} runs").classes("text-lg")
-            ui.link(f"Show {made}", f"/views/{made}")
+            ui.link(f"Show {made}", f"/views/{quoted(made)}")
 
     with page(console, request, "Editor", "/editor"):
         ui.label("Editor").classes("text-2xl font-semibold")
@@ -101,11 +106,11 @@ async def editor(console: Console, request: Request) -> None:
     await check()
 
 
-def as_view(name: str, select: str, options: Options = MappingProxyType({})) -> str:
+def as_view(name: str, select: str, options: Options = MappingProxyType({}), *, replaces: bool = False) -> str:
     """The statement that makes a view of a SELECT. Whatever else is written there is refused: a page adds views, no streams or sinks."""
     given = {option: value for option, value in options.items() if (option, value) != ("alert", "false")}
     chosen = f" WITH ({', '.join(f'{quote(option)} = {literal(str(value))}' for option, value in given.items())})" if given else ""
-    statement = f"CREATE OR REPLACE MATERIALIZED VIEW {quote(name.strip())}{chosen} AS {select.strip().rstrip(';')}"
+    statement = f"CREATE {'OR REPLACE ' * replaces}MATERIALIZED VIEW {quote(name.strip())}{chosen} AS {select.strip().rstrip(';')}"
     found = read_statements(statement)
     if len(found) != 1 or not isinstance(found[0], Create) or not isinstance(found[0].declaration, View):
         raise SyntaxFault("only a single SELECT becomes a view here", hint="streams, tables and sinks belong into the app's files")
@@ -114,7 +119,7 @@ def as_view(name: str, select: str, options: Options = MappingProxyType({})) -> 
 
 def _text(console: Console, view: str) -> str:
     found = console.host.engine.declared.views[view]
-    return found.text + ("\nEMIT ON WINDOW CLOSE" if found.emit is Emit.ON_CLOSE else "")
+    return found.text + _EMIT[found.emit]
 
 
 def _start(console: Console) -> str:

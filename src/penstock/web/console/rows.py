@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, repeat
 from typing import Any
 
 from penstock.subscribe.subscription import Changes, Snapshot, Subscription
@@ -19,6 +19,7 @@ class LiveRows:
     def __init__(self, feed: Feed, view: str) -> None:
         self._subscription = Subscription(feed.reads, view)
         self._copies: dict[str, tuple[str, int]] = {}
+        self._total = 0
 
     def take(self) -> bool:
         """Applies what has come since the last call; whether there was anything."""
@@ -32,30 +33,23 @@ class LiveRows:
         return moved
 
     def __len__(self) -> int:
-        return sum(copies for _, copies in self._copies.values())
-
-    def first(self, most: int) -> list[dict[str, Any]]:
-        """Rows as they are in JSON, at most so many."""
-        return [json.loads(line) for line in islice(self._lines(), most)]
+        return self._total
 
     def last(self, most: int) -> list[dict[str, Any]]:
-        """The same, those that changed last."""
-        return [json.loads(line) for line in list(self._lines())[-most:]]
+        """Rows as they are in JSON, at most so many: those that changed last. Costs no more than what is given."""
+        return [json.loads(line) for line in islice(self._newest(), most)][::-1]
 
-    def _lines(self) -> Iterator[str]:
-        for line, copies in self._copies.values():
-            for _ in range(copies):
-                yield line
+    def _newest(self) -> Iterator[str]:
+        for line, copies in reversed(self._copies.values()):
+            yield from repeat(line, copies)
 
     def _apply(self, found: Snapshot | Changes) -> None:
         if isinstance(found, Snapshot):
-            self._copies = {}
+            self._copies, self._total = {}, 0
         for op, key, row in found.rows if isinstance(found, Snapshot) else found.changes:
-            if key is not None:
-                self._copies.pop(key, None)
-                if op == "+":
-                    self._copies[key] = (row, 1)
-                continue
-            copies = self._copies.pop(row, (row, 0))[1] + (1 if op == "+" else -1)
-            if copies > 0:
-                self._copies[row] = (row, copies)
+            name = row if key is None else key
+            before = self._copies.pop(name, (row, 0))[1]
+            now = max(0, (before if key is None else 0) + (1 if op == "+" else -1))
+            if now:
+                self._copies[name] = (row, now)
+            self._total += now - before

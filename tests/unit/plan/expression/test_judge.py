@@ -35,6 +35,13 @@ ROW = {"n": 5, "price": Decimal("9.50"), "rate": 0.5, "name": "Ana", "ok": True,
         ("n BETWEEN 5 AND 6", True),
         ("name LIKE 'A_%'", True),
         ("name NOT LIKE 'B%'", True),
+        ("name LIKE '%n%a'", True),
+        ("name LIKE '%n%n%a'", False),
+        ("name LIKE 'A%a%a'", False),
+        ("name LIKE '%'", True),
+        ("name LIKE ''", False),
+        ("name LIKE '_n_'", True),
+        ("name LIKE '%_n%_'", True),
         ("at >= '2024-05-01'", True),
         ("at < TIMESTAMP '2024-05-01 10:00:00'", False),
         ("w.start = at", True),
@@ -76,3 +83,9 @@ def test_an_order_names_columns_and_fields() -> None:
 def test_what_is_no_order_is_refused(text: str, fault: type[Exception]) -> None:
     with pytest.raises(fault):
         ordering(text, SCHEMA)
+
+
+def test_a_pattern_of_many_parts_costs_no_more_than_the_row_is_long() -> None:
+    found = judge(f"name LIKE '{'%a' * 12}%b'", SCHEMA)
+    assert found is not None
+    assert not found({**ROW, "name": "a" * 300})  # would take years, if every place were tried for every part
