@@ -58,8 +58,7 @@ def random_case(seed: int) -> Case:
     conditions = {name: chance.choice(pool) for name in names if chance.random() < 0.85 or name == "D"}
     subsets = (("U", ("A", "B")),) if {"A", "B"} <= set(names) else ()
     brief = chance.random() < 0.4  # asks so little that rows between the steps of a chain need not travel
-    words = {text: word for text, word in MEASURES.items() if not brief or text in BRIEF}
-    measures = tuple(text for text, word in words.items() if word.needs <= {*names, *("U" for _ in subsets)} and chance.random() < 0.7)
+    measures = _measures(chance, {*names, *("U" for _ in subsets)}, BRIEF if brief else tuple(MEASURES))
     pattern = replace(
         pattern,
         define=tuple(conditions.items()),
@@ -75,6 +74,10 @@ def random_case(seed: int) -> Case:
     rows = {key: _rows(chance) for key in ("a", "b", "c")[: chance.randint(1, 3)]}
     pattern = replace(pattern, timed_out=pattern.within is not None and chance.random() < 0.3)
     return Case(pattern, conditions, measures, rows)
+
+
+def _measures(chance: random.Random, names: set[str], words: Sequence[str]) -> tuple[str, ...]:
+    return tuple(text for text in words if MEASURES[text].needs <= names and chance.random() < 0.7)
 
 
 def _pattern(chance: random.Random, served: bool) -> Pattern:
