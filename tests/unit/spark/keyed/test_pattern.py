@@ -37,6 +37,7 @@ def case(sql: str, *given: tuple[int, int]) -> Case:
         "MEASURES FIRST(x) AS m, CLASSIFIER() AS c PATTERN (A B{2}) WITHIN INTERVAL '10' MINUTE DEFINE A AS x > 2, B AS x <= 3",
         "MEASURES FIRST(x) AS m PATTERN (A {- C*? -} B {- D*? -} A) WITHIN INTERVAL '9' MINUTE DEFINE A AS x > 2, B AS x < 2, D AS x <= 3",
         "MEASURES A.x AS m PATTERN (A ({- C*? -} A){2} {- D*? -} B) DEFINE A AS x <= 3, C AS x > 2, B AS x > 2, D AS x < 2",
+        "MEASURES A.x AS m ONE ROW PER TIMED OUT MATCH PATTERN (A{2,} B) WITHIN INTERVAL '4' MINUTE DEFINE A AS x > 2, B AS x < 2",
         "MEASURES A.x AS m AFTER MATCH SKIP TO NEXT ROW PATTERN (A {- C*? -} B) WITHIN INTERVAL '4' MINUTE DEFINE A AS x > 2, B AS x <= 3",
     ],
 )
@@ -69,7 +70,13 @@ def test_a_key_without_open_matches_keeps_no_rows() -> None:
     from penstock.spark.keyed.pattern.function import MatchFunction
     from penstock.testing.random_pattern import schema_of
 
-    asked = case("MEASURES FIRST(x) AS m PATTERN (A B) WITHIN INTERVAL '5' MINUTE DEFINE A AS x > 2, B AS x < 2", (1, 3), (2, 1), (3, 2), (4, 3))
+    asked = case(
+        "MEASURES FIRST(x) AS m ONE ROW PER TIMED OUT MATCH PATTERN (A B) WITHIN INTERVAL '5' MINUTE DEFINE A AS x > 2, B AS x < 2",
+        (1, 3),
+        (2, 1),
+        (3, 2),
+        (4, 3),
+    )
     matching = taken_apart(asked.pattern)
     function = MatchFunction(matching, schema_of(matching), ("k",), "at")
     given = Steps(asked).ready(matching, schema_of(matching), 0, 4 * MINUTE)
