@@ -53,11 +53,11 @@ docs: setup ## write the pages that come from the code
 	@$(BIN)/python docs/generate.py
 
 .PHONY: bench
-bench: setup jars $(if $(filter nexmark,$(ARGS)),flink) $(if $(filter state,$(ARGS)),bytewax) ## benchmarks beside plain PySpark and Flink, in one run; make bench ARGS="ysb --json"
+bench: setup jars $(if $(filter nexmark pattern,$(ARGS)),flink) $(if $(filter state,$(ARGS)),bytewax) ## benchmarks beside plain PySpark and Flink, in one run; make bench ARGS="ysb --json"
 	@$(BIN)/penstock bench $(if $(ARGS),$(ARGS),ysb)
 
 .PHONY: flink
-flink: setup # PyFlink, for `bench nexmark` alone: it needs other versions than Penstock, so it has an environment of its own
+flink: setup # PyFlink, for `bench nexmark` and `bench pattern`: it needs other versions than Penstock, so it has an environment of its own
 	@[ -x .venv-flink/bin/python ] || $(PYTHON) -m venv .venv-flink
 	@.venv-flink/bin/python -c 'import pyflink' 2>/dev/null || { echo "installing PyFlink (400 MB)" >&2; \
 	  .venv-flink/bin/pip install --quiet --disable-pip-version-check apache-flink==2.3.0; } \

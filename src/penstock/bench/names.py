@@ -9,5 +9,6 @@ BENCHES: dict[str, str] = {
     "growth": "what an epoch costs as history grows: eight shapes that need more than an aggregate",
     "nexmark": "the 23 queries of the auction house, beside PySpark and Flink SQL",
     "state": "a function with state for 200,000 keys, beside PySpark's transformWithState and Bytewax",
+    "pattern": "A, then B within ten minutes, beside an interval join on Spark and Flink's MATCH_RECOGNIZE",
     "start": "from process start to the first windowed result",
 }

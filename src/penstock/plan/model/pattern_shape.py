@@ -2,6 +2,7 @@
 
 a b c, a{3}              so many rows in a row
 a z*? b y*? c            a, then the first b, then the first c; the gaps may be any rows, or what may lie between
+a{3,} b                  so many rows in a row and more, then b
 a NOT b                  a, and no b in time
 
 They serve conditions that need no other row, and AFTER MATCH SKIP PAST LAST ROW or TO NEXT ROW.
@@ -21,11 +22,15 @@ _ROWS_MAX = 64
 
 @dataclass(frozen=True)
 class Shape:
-    """`kind` is run, chain or absent; `labels` are the variables of its places, `gaps` those of the rows between them in a chain."""
+    """`kind` is run, chain, loop or absent; `labels` are the variables of its places, `gaps` those of the rows between them in a chain or a loop.
+
+    A loop takes its first variable `low` times at least.
+    """
 
     kind: str
     labels: tuple[int, ...]
     gaps: tuple[int, ...] = ()
+    low: int = 0
 
 
 def shape_of(matching: Matching) -> Shape | None:
@@ -44,6 +49,8 @@ def shape_of(matching: Matching) -> Shape | None:
     match parts:
         case [Variable(), Absent(last, next_only=False)]:
             return Shape("absent", (*names, index[last.lower()]))
+        case [Repeat(Variable(first), low, None), Variable()] if low:
+            return Shape("loop", (index[first.lower()], *names), (index[first.lower()],), low)
         case [Variable(), *_] if len(names) == len(parts):
             return Shape("run", tuple(names))
         case [Variable(), _, _, *_] if len(gaps) + len(names) == len(parts) and len(parts) % 2 and all(map(_is_gap, parts[1::2])):
@@ -52,14 +59,14 @@ def shape_of(matching: Matching) -> Shape | None:
 
 
 def _flat(term: Term, *, whole: bool) -> list[Term] | None:
-    """Variables, gaps and what is absent, one after the other; None where there is more to the term. `whole`: a match is shown as one row."""
+    """Variables, loops and what is absent, one after the other; None where there is more to the term. `whole`: a match is shown as one row."""
     match term:
         case Variable() | Absent():
             return [term]
         case Repeat(part, low, high) if low == high:
             again = _flat(part, whole=whole)
             return None if again is None or low * len(again) > _ROWS_MAX else again * low
-        case Repeat() if _is_gap(term):
+        case Repeat(Variable(), _, None):
             return [term]
         case Exclude(part) if whole:
             return _flat(part, whole=whole)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from decimal import Decimal
+
 import pytest
 
 from penstock.plan.model.matching import taken_apart
 from penstock.plan.model.pattern_shape import needed_rows, shape_of
+from penstock.spark.keyed.pattern.functions import FUNCTIONS
 from penstock.testing.random_pattern import Case, Steps, differences, expected
 
 MINUTE = 60_000_000
@@ -37,6 +41,7 @@ def case(sql: str, *given: tuple[int, int]) -> Case:
         "MEASURES FIRST(x) AS m, CLASSIFIER() AS c PATTERN (A B{2}) WITHIN INTERVAL '10' MINUTE DEFINE A AS x > 2, B AS x <= 3",
         "MEASURES FIRST(x) AS m PATTERN (A {- C*? -} B {- D*? -} A) WITHIN INTERVAL '9' MINUTE DEFINE A AS x > 2, B AS x < 2, D AS x <= 3",
         "MEASURES A.x AS m PATTERN (A ({- C*? -} A){2} {- D*? -} B) DEFINE A AS x <= 3, C AS x > 2, B AS x > 2, D AS x < 2",
+        "MEASURES A.x AS m ONE ROW PER TIMED OUT MATCH PATTERN (A{2,} B) WITHIN INTERVAL '4' MINUTE DEFINE A AS x > 2, B AS x < 2",
         "MEASURES A.x AS m AFTER MATCH SKIP TO NEXT ROW PATTERN (A {- C*? -} B) WITHIN INTERVAL '4' MINUTE DEFINE A AS x > 2, B AS x <= 3",
     ],
 )
@@ -69,7 +74,13 @@ def test_a_key_without_open_matches_keeps_no_rows() -> None:
     from penstock.spark.keyed.pattern.function import MatchFunction
     from penstock.testing.random_pattern import schema_of
 
-    asked = case("MEASURES FIRST(x) AS m PATTERN (A B) WITHIN INTERVAL '5' MINUTE DEFINE A AS x > 2, B AS x < 2", (1, 3), (2, 1), (3, 2), (4, 3))
+    asked = case(
+        "MEASURES FIRST(x) AS m ONE ROW PER TIMED OUT MATCH PATTERN (A B) WITHIN INTERVAL '5' MINUTE DEFINE A AS x > 2, B AS x < 2",
+        (1, 3),
+        (2, 1),
+        (3, 2),
+        (4, 3),
+    )
     matching = taken_apart(asked.pattern)
     function = MatchFunction(matching, schema_of(matching), ("k",), "at")
     given = Steps(asked).ready(matching, schema_of(matching), 0, 4 * MINUTE)
@@ -90,3 +101,11 @@ def test_a_skip_to_a_row_that_a_match_does_not_have_says_so() -> None:
     asked = case("MEASURES FIRST(x) AS m AFTER MATCH SKIP TO FIRST B PATTERN (A B?) DEFINE A AS x < 2, B AS x > 2", (1, 1), (2, 2))
     with pytest.raises(Exception, match="has no row of `B` to skip to"):
         Steps(asked).run([5 * MINUTE], True)
+
+
+def test_functions_of_define_give_what_spark_gives() -> None:
+    large = 2**62 + 1
+    assert [FUNCTIONS["div"](*pair) for pair in ((large, 1), (-7, 2), (7, -2), (-7, -2))] == [large, -3, -3, 3]
+    assert [FUNCTIONS["%"](*pair) for pair in ((large, 2), (-7, 2), (7, -2), (Decimal("-7.5"), 2))] == [1, -1, 1, Decimal("-1.5")]
+    assert FUNCTIONS["div"](timedelta(minutes=-5), timedelta(minutes=2)) == -2
+    assert FUNCTIONS["||"](True, 1) == FUNCTIONS["concat"](True, 1) == "true1"

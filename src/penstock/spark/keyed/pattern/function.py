@@ -71,7 +71,7 @@ class MatchFunction:
         counts = np.bincount(scanned.matches.key, minlength=len(bucket.low)).astype(np.int64)
         covered = _covered(bucket, scanned.matches)
         output = self._shown(bucket, scanned.matches, self._unmatched(bucket, scanned, covered), counted=True)
-        sides = {TIMED_OUT: self._shown(bucket, scanned.partial, None, counted=False)} if self.matching.within is not None else {}
+        sides = {TIMED_OUT: self._shown(bucket, scanned.partial, None, counted=False)} if self.matching.pattern.timed_out else {}
         within = self.matching.within
         times = self._times(bucket)
         # a start that still waits though its time is over waits for a row, not for the clock
@@ -110,7 +110,9 @@ class MatchFunction:
         if shape is not None:
             flags = [entry for entry in holds if entry is not None]
             owner = np.repeat(np.arange(len(bucket.low)), _lengths(bucket))
-            kernel = Kernel(bucket, flags, times, owner, self.matching.within, clock.watermark, clock.final, pattern.skip.to == "past")
+            kernel = Kernel(
+                bucket, flags, times, owner, self.matching.within, clock.watermark, clock.final, pattern.skip.to == "past", pattern.timed_out
+            )
             scanned = kernel.scan(shape)
             if scanned is not None:
                 return scanned

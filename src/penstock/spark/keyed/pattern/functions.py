@@ -21,12 +21,18 @@ def _divided(left: Any, right: Any) -> Any:
 
 
 def _whole(left: Any, right: Any) -> int:
-    return int(left / right)
+    """Towards zero, and exactly for whole numbers of any size."""
+    whole = int(abs(left) // abs(right))
+    return whole if (left == abs(left)) == (right == abs(right)) else -whole
 
 
 def _remainder(left: Any, right: Any) -> Any:
     """With the sign of the left side, as in Spark."""
-    return math.fmod(left, right) if isinstance(left, float) or isinstance(right, float) else left - right * int(left / right)
+    return math.fmod(left, right) if isinstance(left, float) or isinstance(right, float) else left - right * _whole(left, right)
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _rounded(value: Any, digits: int = 0) -> Any:
@@ -69,8 +75,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "mod": _remainder,
     "div": _whole,
     "negative": lambda value: -value,
-    "||": lambda left, right: f"{left}{right}",
-    "concat": lambda *values: "".join(map(str, values)),
+    "||": lambda left, right: _text(left) + _text(right),
+    "concat": lambda *values: "".join(map(_text, values)),
     "like": _like,
     "abs": abs,
     "nullif": lambda left, right: None if left == right else left,

@@ -19,7 +19,10 @@ _NEVER = np.iinfo(np.int64).max
 
 @dataclass(frozen=True)
 class Kernel:
-    """A shape over the rows of a bucket: `holds` gives the truth of each variable for every row, `owner` the partition of each row."""
+    """A shape over the rows of a bucket: `holds` gives the truth of each variable for every row, `owner` the partition of each row.
+
+    `partial`: what time ended is asked for.
+    """
 
     rows: BucketRows
     holds: Sequence[Flags]
@@ -29,6 +32,7 @@ class Kernel:
     watermark: int | None
     final: bool
     past: bool
+    partial: bool
 
     def scan(self, shape: Shape) -> Scanned | None:
         """What comes of the rows; None where they are such that a chain does not decide itself step by step."""
@@ -36,6 +40,8 @@ class Kernel:
             return self._absent(*shape.labels)
         if shape.kind == "chain":
             return self._chain(shape) if self._decides(shape) else None
+        if shape.kind == "loop":
+            return self._loop(shape)
         return self._run(shape.labels)
 
     def _candidates(self, label: int) -> Ints:
@@ -103,17 +109,36 @@ class Kernel:
         end = places[-1]
         there = end < high
         late = self.times[np.where(there, end, high - 1)] > self._until(start)
-        fits = there & unbroken & ~late
         waiting = ~there & unbroken & ~late & ~self._over(start)
+        return self._settled(shape, places, there & unbroken & ~late, waiting, in_time & ~waiting, reach)
+
+    def _loop(self, shape: Shape) -> Scanned | None:
+        """None where a row could end the loop as well as go on with it."""
+        first, last = shape.labels
+        if bool((self.holds[first] & self.holds[last]).any()):
+            return None
+        start = self._candidates(first)
+        high = self.rows.high[self.owner[start]]
+        reach = self._reach(start, high)
+        others = np.append(np.flatnonzero(~self.holds[first]), len(self.owner))
+        end = np.minimum(others[np.searchsorted(others, start)], high)
+        row = np.minimum(end, high - 1)
+        fits = (end < reach) & self.holds[last][row] & (end - start >= shape.low)
+        waiting = (end == high) & (reach == high) & ~self._over(start)
+        return self._settled(shape, [start, end], fits, waiting, (reach <= end) & ~waiting, reach)
+
+    def _settled(self, shape: Shape, places: list[Ints], fits: Flags, waiting: Flags, timed: Flags, reach: Ints) -> Scanned:
+        """The matches of the starts that fit, and of those that time ended what there is of them up to `reach`."""
+        start, end = places[0], places[-1]
         found = np.flatnonzero(fits)
         free = np.ones(len(start), np.bool_)
         if self.past:
             found = found[self._disjoint(start[found], end[found])]
             free = self._free(start, start[found], end[found])
-        timed = np.flatnonzero(free & ~fits & ~waiting & in_time) if self.within is not None else found[:0]
+        cut = np.flatnonzero(free & ~fits & timed) if self.partial else found[:0]
         matches, partial = (
             chains(self.owner[start[chosen]], [place[chosen] for place in places], stop[chosen], shape)
-            for chosen, stop in ((found, end + 1), (timed, reach))
+            for chosen, stop in ((found, end + 1), (cut, reach))
         )
         return Scanned(matches, partial, self._resumed(start[waiting & free]))
 
@@ -168,7 +193,7 @@ class Kernel:
             reached += alive
         over = self._over(start)
         waiting = short & ~over
-        timed |= short & over & (self.within is not None)
+        timed = (timed | (short & over)) & self.partial
         chosen = self._apart(start, alive | waiting, width) if self.past else np.ones(len(start), np.bool_)
         found = start[alive & chosen]
         free = self._free(start, found, found + width - 1) if self.past else chosen
