@@ -253,7 +253,16 @@ def test_the_client_speaks_the_same_words(server: Server) -> None:
             client.send("orders", lines({"id": 5, "country": "FR", "amount": "1", "at": "2024-05-01T10:00:04Z"}))
             assert [next(following).row["n"] for _ in range(2)] == [4, 5]
         with closing(client.follow("counted", resume=first.token)) as again:
-            assert next(again).op == "-"
+            assert [(change.op, change.row["n"]) for change in (next(again), next(again))] == [("-", 4), ("+", 5)]
+            replace = "CREATE OR REPLACE MATERIALIZED VIEW counted AS SELECT country, max(id) AS top FROM orders {} GROUP BY country"
+            client.statements(replace.format(""))
+            replaced = [next(again) for _ in range(3)]
+            assert sorted((str(change.reason), change.row["country"], change.key) for change in replaced) == [
+                ("replaced", country, {"country": country}) for country in ("ES", "FR", "PT")
+            ]
+            client.statements(replace.format("WHERE id < 0"))
+            gone = next(again)
+            assert (gone.op, gone.row, gone.reason) == ("-", {}, "replaced")
         with pytest.raises(ServerError) as refused:
             client.rows("nope")
         assert refused.value.status == 404

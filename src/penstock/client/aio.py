@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from types import TracebackType
 from typing import Any, Self
@@ -12,7 +11,7 @@ import httpx
 
 from penstock.client.answers import Change, Row, Rows, Statements, rows_of_query, schema_of
 from penstock.client.sync import with_key
-from penstock.client.wire import FOLLOW, LIMITS, TIMEOUT, TRY_FOR_S, Events, ServerError, asked, check, headers_of, path_of, unreached, wait_s
+from penstock.client.wire import FOLLOW, LIMITS, TIMEOUT, Events, ServerError, asked, check, headers_of, path_of, unreached
 
 
 class AsyncClient:
@@ -40,22 +39,19 @@ class AsyncClient:
 
     async def follow(self, view: str, resume: str | None = None, *, where: str | None = None) -> AsyncGenerator[Change, None]:
         """The view's rows as `+`, then every change, until the view is dropped; with `resume` the changes after that token."""
-        events, tries, lost_at = Events(resume), 0, time.monotonic()
+        events = Events(resume)
         key = (await self.view(view))["key"]
         while not events.is_over:
+            broke: Exception = ConnectionError("it ended the stream")
             try:
                 async for change in self._events(view, where, events):
-                    tries, lost_at = 0, time.monotonic()
+                    if events.is_replaced:
+                        events.is_replaced, key = False, (await self.view(view))["key"]
                     yield with_key(change, key)
             except (httpx.TransportError, ServerError) as error:
-                if isinstance(error, ServerError) and not error.is_temporary:
-                    raise
-                if time.monotonic() - lost_at > TRY_FOR_S:
-                    raise error if isinstance(error, ServerError) else unreached(self._url, error) from None
-            events.restart()
+                broke = error
             if not events.is_over:
-                await asyncio.sleep(wait_s(tries))
-                tries += 1
+                await asyncio.sleep(events.wait_s(self._url, broke))
 
     async def views(self) -> list[Row]:
         """All views, in short."""

@@ -23,7 +23,8 @@ class Change:
     """One change: `+` a row that is there now, `-` one that is not any more, as it was.
 
     `token` is the place after it; the rows of a snapshot have none but the last. `reason` says why there is a snapshot (start, expired or
-    replaced: it takes the place of everything before), and is None for a change.
+    replaced: it takes the place of everything before), and is None for a change. One that takes the place of others and has no rows is a
+    single `-` with an empty row.
     """
 
     op: str

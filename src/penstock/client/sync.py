@@ -10,7 +10,7 @@ from typing import Any, Self
 import httpx
 
 from penstock.client.answers import Change, Row, Rows, Statements, rows_of_query, schema_of
-from penstock.client.wire import FOLLOW, LIMITS, TIMEOUT, TRY_FOR_S, Events, ServerError, asked, check, headers_of, path_of, unreached, wait_s
+from penstock.client.wire import FOLLOW, LIMITS, TIMEOUT, Events, ServerError, asked, check, headers_of, path_of, unreached
 
 
 class Client:
@@ -38,22 +38,19 @@ class Client:
 
         A connection that breaks is made again and goes on with the very next change.
         """
-        events, tries, lost_at = Events(resume), 0, time.monotonic()
+        events = Events(resume)
         key = self.view(view)["key"]
         while not events.is_over:
+            broke: Exception = ConnectionError("it ended the stream")
             try:
                 for change in self._events(view, where, events):
-                    tries, lost_at = 0, time.monotonic()
+                    if events.is_replaced:
+                        events.is_replaced, key = False, self.view(view)["key"]
                     yield with_key(change, key)
             except (httpx.TransportError, ServerError) as error:
-                if isinstance(error, ServerError) and not error.is_temporary:
-                    raise
-                if time.monotonic() - lost_at > TRY_FOR_S:
-                    raise error if isinstance(error, ServerError) else unreached(self._url, error) from None
-            events.restart()
+                broke = error
             if not events.is_over:
-                time.sleep(wait_s(tries))
-                tries += 1
+                time.sleep(events.wait_s(self._url, broke))
 
     def views(self) -> list[Row]:
         """All views, in short."""
@@ -99,7 +96,7 @@ class Client:
 
 
 def with_key(change: Change, key: list[str] | None) -> Change:
-    """A row of a snapshot has its key too."""
-    if change.reason is None or key is None:
+    """A row of a snapshot has its key too; none where the view was replaced once more, by one with other columns."""
+    if change.reason is None or key is None or not change.row.keys() >= set(key):
         return change
     return Change(change.op, {name: change.row[name] for name in key}, change.row, change.epoch, change.token, change.reason)

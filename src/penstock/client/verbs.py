@@ -30,6 +30,8 @@ def subscribe(
     """Follow a view of a server: its rows, then every change, one JSON object on each line, until it is dropped."""
     for change in _client(url, token_file).follow(view, resume, where=where):
         shown = {"op": change.op, "key": change.key, "row": change.row, "epoch": change.epoch, "token": change.token}
+        if change.reason not in (None, "start"):  # the snapshot takes the place of all lines before
+            shown["reason"] = change.reason
         typer.echo(json.dumps(shown, ensure_ascii=False))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
@@ -56,10 +57,6 @@ def unreached(url: str, error: Exception) -> ServerError:
     return ServerError(f"the server at {url} cannot be reached: {error or type(error).__name__}", hint="is it running? `penstock serve` starts it")
 
 
-def wait_s(tries: int) -> float:
-    return _WAITS_S[min(tries, len(_WAITS_S) - 1)]
-
-
 def asked(where: str | None, order: str | None = None, limit: int | None = None, offset: int | None = None) -> dict[str, Any]:
     given = {"where": where, "order": order, "limit": limit, "offset": offset}
     return {name: value for name, value in given.items() if value is not None}
@@ -70,17 +67,29 @@ class Events:
 
     def __init__(self, token: str | None) -> None:
         self.token = token
-        self.is_over = False
+        self.is_over = self.is_replaced = False
+        self._tries, self._lost_at = 0, 0.0
         self._event, self._data = "", list[str]()
         self._id: str | None = None
         self._rows: list[Any] = []
 
-    def restart(self) -> None:
-        """The connection broke."""
+    def wait_s(self, url: str, broke: Exception) -> float:
+        """How long to wait before the next try, once the connection broke or could not be made.
+
+        ServerError for what will not change, and where nothing has come for as long as it is tried.
+        """
         self._event, self._id, self._data, self._rows = "", None, [], []
+        if not self._tries:
+            self._lost_at = time.monotonic()
+        hopeless = isinstance(broke, ServerError) and not broke.is_temporary
+        if hopeless or time.monotonic() - self._lost_at > TRY_FOR_S:
+            raise broke if isinstance(broke, ServerError) else unreached(url, broke) from None
+        self._tries += 1
+        return _WAITS_S[min(self._tries, len(_WAITS_S)) - 1]
 
     def line(self, line: str) -> list[Change]:
         """The changes that this line completes."""
+        self._tries = 0
         if line:
             name, _, value = line.partition(":")
             value = value.removeprefix(" ")
@@ -109,4 +118,7 @@ class Events:
             return []
         rows, self._rows, self.token = self._rows, [], token
         last, epoch, reason = len(rows) - 1, data["epoch"], data["reason"]
+        self.is_replaced = self.is_replaced or reason == "replaced"
+        if not rows and reason != "start":
+            return [Change("-", None, {}, epoch, token, reason)]  # else nothing would say that what was there is gone
         return [Change("+", None, row, epoch, token if place == last else None, reason) for place, row in enumerate(rows)]

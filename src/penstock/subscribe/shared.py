@@ -67,10 +67,8 @@ class SharedReads:
             self._snapshots.pop(view, None)
 
     def latest(self, view: str) -> tuple[str, int] | None:
-        with self._looking:
-            if view in self._latest:
-                return self._latest[view]
-        return self._store.latest(view)
+        """As of now: who reads may be given what nobody has looked at yet, and must not be taken for ahead of the log."""
+        return self._refreshed(view) if view in self._latest else self._store.latest(view)
 
     def known_latest(self, view: str) -> tuple[str, int] | None:
         """By the last look alone; NotAtHand for a view that nobody looks at."""
@@ -109,15 +107,18 @@ class SharedReads:
         with self._guard:
             self._drop_old_snapshots()
             known = self._snapshots.get(view)
-        if known is not None and self.trimmed(view, known[1].generation) <= known[1].epoch:
+        if known is not None and self._holds(known[1]):
             return known[1]
         found = self._store.snapshot(view)
-        if view in self._reported:  # who has this snapshot must not be shown a log that ends before it
-            self._refreshed(view)
         with self._guard:
             if sum(len(kept.changes) for _, kept in self._snapshots.values()) + len(found.changes) <= _SNAPSHOT_ROWS_MAX:
                 self._snapshots[view] = (time.monotonic(), found)
         return found
+
+    def _holds(self, snapshot: Epoch) -> bool:
+        """Whether one can go on from it: its generation is there, and the log reaches back to it."""
+        latest = self.latest(snapshot.view)
+        return latest is not None and latest[0] == snapshot.generation and self.trimmed(snapshot.view, snapshot.generation) <= snapshot.epoch
 
     def _drop_old_snapshots(self) -> None:
         now = time.monotonic()

@@ -62,5 +62,12 @@ def create_app(host: Host, access: Access) -> FastAPI:
     for part in (views, changes, alerts, statements, query, ingest, webhooks, session):
         app.include_router(part.router)
     per_s = settings.number("requests_per_s_max")
-    app.add_middleware(Guard, access=access, body_bytes_max=settings.number("request_mb_max") * 2**20, rate=Rate(per_s, 5 * per_s), is_open=is_open)
+    app.add_middleware(
+        Guard,
+        access=access,
+        body_bytes_max=settings.number("request_mb_max") * 2**20,
+        rate=Rate(per_s, 5 * per_s),
+        strangers=Rate(per_s, 5 * per_s),
+        is_open=is_open,
+    )
     return app

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncIterator, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -29,6 +30,7 @@ from penstock.web.rows import ran
 from penstock.web.views import view_of
 
 router = APIRouter()
+log = logging.getLogger("penstock.web")
 QUIET_S = 10.0
 _AT_ONCE_MAX, _JUDGED_AT_ONCE_MAX = 2000, 200
 
@@ -40,9 +42,14 @@ class Follower:
         self.view = view
         self._feed = feed
         self._subscription = Subscription(feed.reads, view, token)
-        self._filter = Filter(feed.host, view, ran(feed.host, view), where) if where.strip() else None
+        self._where = where
+        self._filter = self._judge()
         self._memory = AtHand(feed.reads, _AT_ONCE_MAX if self._filter is None else _JUDGED_AT_ONCE_MAX)
         self._unjudged: Snapshot | Changes | None = None
+
+    def _judge(self) -> Filter | None:
+        """By the columns that the view has now."""
+        return Filter(self._feed.host, self.view, ran(self._feed.host, self.view), self._where) if self._where.strip() else None
 
     async def check(self) -> None:
         """Raises what Spark finds wrong with the condition, where it is the one to judge."""
@@ -50,7 +57,10 @@ class Follower:
             await asyncio.get_running_loop().run_in_executor(self._feed.judges, self._filter.check)
 
     async def batches(self) -> AsyncIterator[Batch]:
-        """Events as they come, those of one epoch together; a comment when none was given for a while. Ends when the view is dropped."""
+        """Events as they come, those of one epoch together; a comment when none was given for a while.
+
+        Ends when the view is dropped, and when it is replaced by one that the condition does not fit: who comes back is told.
+        """
         loop = asyncio.get_running_loop()
         quiet_at = loop.time() + QUIET_S
         while not self._feed.is_over:
@@ -65,7 +75,11 @@ class Follower:
                 while not (await asyncio.wait([reading], timeout=quiet_at - loop.time()))[0]:
                     yield Batch()
                     quiet_at = loop.time() + QUIET_S
-                found = reading.result()
+                try:
+                    found = reading.result()
+                except PenstockError as error:
+                    log.info("a subscriber of view `%s` is sent away: %s", self.view, error)
+                    return
             for batch in found or ():
                 yield batch
                 quiet_at = loop.time() + QUIET_S
@@ -102,6 +116,8 @@ class Follower:
         found, self._unjudged = self._unjudged or self._subscription.next_changes(), None
         if found is None:
             return None
+        if isinstance(found, Snapshot) and found.reason == "replaced":
+            self._filter = self._judge()
         return self._written(found, None if self._filter is None else self._filter.passing(_rows(found)))
 
     def _written(self, found: Snapshot | Changes, kept: list[bool] | None) -> Iterable[Batch]:

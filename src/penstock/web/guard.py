@@ -42,10 +42,10 @@ class Rate:
 
 
 class Guard:
-    """The outermost ASGI app. `is_open` says which paths need no token: they hold no data."""
+    """The outermost ASGI app. `is_open` says which paths need no token: they hold no data. `strangers` is the rate of those who try to log in."""
 
-    def __init__(self, inner: ASGIApp, access: Access, *, body_bytes_max: int, rate: Rate, is_open: Callable[[str], bool]) -> None:
-        self._inner, self._access, self._rate = inner, access, rate
+    def __init__(self, inner: ASGIApp, access: Access, *, body_bytes_max: int, rate: Rate, strangers: Rate, is_open: Callable[[str], bool]) -> None:
+        self._inner, self._access, self._rate, self._strangers = inner, access, rate, strangers
         self._body_bytes_max = body_bytes_max
         self._is_open = is_open
 
@@ -86,14 +86,12 @@ class Guard:
             if strange is not None:
                 return refusal(403, "origin", f"a request from {strange} is not taken", "call it from a program, or from the server's own pages")
         if self._is_open(scope["path"]):
-            return None
+            return _too_often(self._strangers) if scope["type"] == "http" and scope["method"] in _CHANGING else None
         if not self._access.is_allowed(headers.get("authorization"), headers.get("cookie")):
             hint = "send the header `Authorization: Bearer TOKEN` with the token of the token file"
-            return refusal(401, "token", "this call needs the token", hint, headers={"WWW-Authenticate": "Bearer"})
-        wait_s = self._rate.wait_s()
-        if wait_s:
-            return refusal(429, "rate", "too many calls", "wait as `Retry-After` says", headers={"Retry-After": str(max(1, round(wait_s)))})
-        return None
+            unknown = refusal(401, "token", "this call needs the token", hint, headers={"WWW-Authenticate": "Bearer"})
+            return _too_often(self._strangers) or unknown
+        return _too_often(self._rate)
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes | Response | None:
         """The whole body, bounded in size and time; None when the sender hung up."""
@@ -120,6 +118,13 @@ class Guard:
                         return b"".join(parts)
         except TimeoutError:
             return refusal(408, "timeout", f"the body did not come within {_BODY_S:g} s", "send it at once")
+
+
+def _too_often(rate: Rate) -> Response | None:
+    wait_s = rate.wait_s()
+    if not wait_s:
+        return None
+    return refusal(429, "rate", "too many calls", "wait as `Retry-After` says", headers={"Retry-After": str(max(1, round(wait_s)))})
 
 
 def _replayed(body: bytes | None, receive: Receive) -> Receive:

@@ -48,7 +48,6 @@ def test_a_hundred_readers_share_the_reads_and_see_every_change(store: SqliteSto
     assert not shared.look("v")
     for epoch in (1, 2):
         commit(store, fence, epoch)
-    assert all(reader.next_changes() is None for reader in readers)
     assert shared.look("v")
     for epoch in (1, 2):
         for reader in readers:
@@ -123,3 +122,39 @@ def test_an_epoch_that_was_dropped_while_it_was_read_is_not_given_by_half(store:
         assert isinstance(found, Snapshot)
         assert (found.reason, found.epoch) == ("expired", 2)
         reader = Subscription(shared, "v", encode(Place("v", "g", 0)))
+
+
+def test_what_was_read_before_anybody_looked_is_not_taken_for_expired(store: SqliteStore) -> None:
+    fence = store.take_over("v", "g").fence
+    commit(store, fence, 0)
+    shared = SharedReads(store)
+    shared.look("v")
+    reader = Subscription(shared, "v")
+    assert isinstance(reader.next_changes(), Snapshot)
+    with store.open_epoch("v", "g", fence, 1) as writer:
+        writer.upsert("v", [])
+    shared.look("v")
+    commit(store, fence, 2)
+    found = reader.next_changes()  # the epoch after the one without changes
+    assert isinstance(found, Changes)
+    assert found.epoch == 2
+    assert reader.at_hand(AtHand(shared, 10)) is None
+    assert reader.next_changes() is None
+
+
+def test_a_snapshot_that_is_shared_is_never_of_a_view_that_was_replaced_since(store: SqliteStore) -> None:
+    fence = store.take_over("v", "g").fence
+    commit(store, fence, 0)
+    shared = SharedReads(store)
+    shared.look("v")
+    reader = Subscription(shared, "v")
+    assert isinstance(reader.next_changes(), Snapshot)
+    fence = store.take_over("v", "g2").fence
+    with store.open_epoch("v", "g2", fence, 0) as writer:
+        writer.reset("v")
+        writer.upsert("v", [('{"k": 2}', '{"k": 2, "n": 7}')])
+    shared.look("v")
+    found = reader.next_changes()
+    assert isinstance(found, Snapshot)
+    assert (found.reason, [change.row for change in found.rows]) == ("replaced", ['{"k": 2, "n": 7}'])
+    assert reader.next_changes() is None

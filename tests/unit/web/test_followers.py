@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -72,13 +72,23 @@ class Job:
         self.host = Host(Engine(declared, settings, home, origin.check(declared), lambda _: self.spark, origin))  # type: ignore[arg-type, return-value]
         self.feed = Feed(self.host, 100)
         self.store.put_schema("counts", "k STRING, n BIGINT", ("k",))
-        self._fence, self._epoch = self.store.take_over("counts", "g").fence, -1
+        self._generation, self._epoch = "g", -1
+        self._fence = self.store.take_over("counts", self._generation).fence
         self.put(a=0)
 
     def put(self, **counts: int) -> None:
         self._epoch += 1
-        with self.store.open_epoch("counts", "g", self._fence, self._epoch) as writer:
+        with self.store.open_epoch("counts", self._generation, self._fence, self._epoch) as writer:
             writer.upsert("counts", [(json.dumps({"k": k}), json.dumps({"k": k, "n": n})) for k, n in counts.items()], [])
+
+    def replace(self, ddl: str, row: dict[str, object]) -> None:
+        """Another generation of the view, with other columns."""
+        self._generation, self._epoch = f"{self._generation}+", 0
+        self._fence = self.store.take_over("counts", self._generation).fence
+        self.store.put_schema("counts", ddl, ("k",))
+        with self.store.open_epoch("counts", self._generation, self._fence, 0) as writer:
+            writer.reset("counts")
+            writer.upsert("counts", [(json.dumps({"k": row["k"]}), json.dumps(row))])
 
     def close(self) -> None:
         self.spark.goes_on.set()
@@ -93,6 +103,14 @@ def job(tmp_path: Path) -> Iterator[Job]:
     found = Job(tmp_path)
     yield found
     found.close()
+
+
+async def until_quiet(coming: AsyncIterator[Batch]) -> AsyncIterator[Batch]:
+    """What comes until a comment does, or the end."""
+    async for batch in coming:
+        if not batch.events:
+            return
+        yield batch
 
 
 def rows_of(batch: Batch) -> list[Any]:
@@ -154,6 +172,23 @@ def test_who_waits_for_spark_holds_up_nobody_else(job: Job) -> None:
     finally:
         job.spark.goes_on.set()
     assert found == [[[{"k": "a", "n": 0}]], [{"k": "a", "n": 0}, {"k": "a", "n": 1}]]
+
+
+def test_a_condition_goes_on_over_a_view_that_was_replaced_and_ends_where_its_columns_are_gone(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(changes, "QUIET_S", 0.5)
+
+    async def followed(where: str) -> list[Any]:
+        job.feed.start(asyncio.get_running_loop())
+        with job.feed.following("counts"):
+            coming = Follower(job.feed, "counts", None, where).batches()
+            found = [rows_of(await anext(coming))]
+            job.replace("k STRING, m BIGINT", {"k": "b", "m": 5})
+            return found + [rows_of(batch) async for batch in until_quiet(coming)]
+
+    assert asyncio.run(asyncio.wait_for(followed("k <> 'z'"), 30)) == [[[{"k": "a", "n": 0}]], [[{"k": "b", "m": 5}]]]
+    assert asyncio.run(asyncio.wait_for(followed("m > 1"), 30))[0] == [[{"k": "b", "m": 5}]]
+    job.replace("k STRING, n BIGINT", {"k": "a", "n": 1})
+    assert asyncio.run(asyncio.wait_for(followed("n > 0"), 30)) == [[[{"k": "a", "n": 1}]]]
 
 
 @pytest.mark.parametrize("where", ["", "k <> 'z'"])

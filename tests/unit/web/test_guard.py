@@ -20,8 +20,16 @@ async def well(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": b"{}"})
 
 
-def client(rate: Rate, inner: object = well) -> httpx.AsyncClient:
-    guard = Guard(inner, Access("0123456789"), body_bytes_max=1000, rate=rate, is_open=lambda path: path == "/health")  # type: ignore[arg-type]
+def client(rate: Rate, inner: object = well, strangers: Rate | None = None) -> httpx.AsyncClient:
+    strangers = strangers or Rate(100, 100)
+    guard = Guard(
+        inner,  # type: ignore[arg-type]
+        Access("0123456789"),
+        body_bytes_max=1000,
+        rate=rate,
+        strangers=strangers,
+        is_open=lambda path: path in ("/health", "/login"),
+    )
     return httpx.AsyncClient(transport=httpx.ASGITransport(guard), base_url="http://here", headers=TOKEN)
 
 
@@ -33,6 +41,18 @@ def test_over_the_rate_is_429_with_the_time_to_wait_and_open_paths_are_free() ->
             assert answers[-1].headers["Retry-After"] == "2"
             assert set(answers[-1].json()["error"]) == {"code", "message", "where", "hint"}
             assert (await found.get("/health")).status_code == 200
+
+    asyncio.run(asked())
+
+
+def test_who_guesses_tokens_is_slowed_down_and_takes_nothing_from_others() -> None:
+    async def asked() -> None:
+        async with client(Rate(0.5, 3), strangers=Rate(0.5, 4)) as found:
+            guesses = [await found.get("/v1/views", headers={"Authorization": f"Bearer {n}"}) for n in range(3)]
+            guesses += [await found.post("/login", content=b"token=x") for _ in range(2)]
+            guesses.append(await found.get("/v1/views", headers={"Authorization": "Bearer 3"}))
+            assert [answer.status_code for answer in guesses] == [401, 401, 401, 200, 429, 429]
+            assert [(await found.get(path)).status_code for path in ("/v1/views", "/health", "/login")] == [200, 200, 200]
 
     asyncio.run(asked())
 

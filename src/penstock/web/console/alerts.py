@@ -13,7 +13,7 @@ from nicegui import ui
 from penstock.errors import PenstockError
 from penstock.web.alerts import Alert
 from penstock.web.answers import Refused
-from penstock.web.console.frame import Console, page, trouble
+from penstock.web.console.frame import Console, page, title, trouble
 from penstock.web.webhooks import NewWebhook
 
 _LOOK_S = 1.0
@@ -47,7 +47,7 @@ async def alerts(console: Console, request: Request) -> None:
 
     with page(console, request, "Alerts", "/alerts"):
         with ui.row().classes("items-center gap-4 w-full"):
-            ui.label("Alerts").classes("text-2xl font-semibold")
+            title("Alerts")
             count = ui.label().classes("figure opacity-80")
             ui.space()
             all_new = ui.button("Acknowledge all", on_click=lambda: take([alert for alert in shown or [] if alert.acknowledged is None]))

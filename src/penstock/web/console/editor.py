@@ -17,7 +17,7 @@ from penstock.plan.sql.statements import Create
 from penstock.schema import literal, quote
 from penstock.share.explain import explain
 from penstock.web.answers import Refused
-from penstock.web.console.frame import Console, fill, grid, page, trouble
+from penstock.web.console.frame import Console, fill, grid, page, title, trouble
 from penstock.web.statements import execute
 
 _PREVIEW_ROWS = 50
@@ -89,7 +89,7 @@ async def editor(console: Console, request: Request) -> None:
             ui.link(f"Show {made}", f"/views/{quoted(made)}")
 
     with page(console, request, "Editor", "/editor"):
-        ui.label("Editor").classes("text-2xl font-semibold")
+        title("Editor")
         with ui.row().classes("items-center gap-4"):
             name = ui.input("Name of the view", value=known or "my_view", on_change=check).props("dense outlined").classes("w-72")
             alerts = ui.checkbox("Its rows are alerts", value=known is not None and engine.declared.views[known].alerts)
@@ -97,6 +97,7 @@ async def editor(console: Console, request: Request) -> None:
             text, language="SQL", theme="vscodeDark" if request.cookies.get("penstock_theme") == "dark" else "vscodeLight", on_change=check
         )
         sql.classes("w-full h-64 card").props('aria-label="SQL"')
+        ui.label("Esc, then Tab leaves the text.").classes("text-sm opacity-70")
         verdict = ui.label().classes("font-medium").props('role="status"').mark("verdict")
         with ui.row().classes("gap-3"):
             ui.button("Preview", on_click=preview).props("no-caps outline")

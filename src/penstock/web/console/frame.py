@@ -88,6 +88,11 @@ def _theme(dark: ui.dark_mode, chosen: str) -> None:
     ui.run_javascript(f"document.cookie = 'penstock_theme={chosen}; path=/; max-age=31536000; samesite=strict'")
 
 
+def title(text: str) -> None:
+    """What a page is about, also for those who hear it."""
+    ui.label(text).classes("text-2xl font-semibold").props('role="heading" aria-level="1"')
+
+
 def status(shown: ui.label, text: str) -> None:
     """A state as mark, word and colour."""
     mark = _MARKS.get(text, "○")

@@ -14,7 +14,7 @@ from penstock.plan.model.picture import Picture, picture
 from penstock.plan.model.svg import draw
 from penstock.share.explain import explain
 from penstock.web.console.door import PREFIX
-from penstock.web.console.frame import Console, figure, page
+from penstock.web.console.frame import Console, figure, page, title
 
 _LOOK_S = 1.0
 _ABOUT = "Rows per second that views read of streams, and changes per second that views give on, over the last ten seconds."
@@ -29,7 +29,7 @@ async def graph(console: Console, request: Request) -> None:
     drawn: Picture | None = None
     written: list[str] = []
     with page(console, request, "Graph", "/graph"):
-        ui.label("Graph").classes("text-2xl font-semibold")
+        title("Graph")
         ui.label("Rows per second that views read of streams, and changes per second that they give on, over the last ten seconds.").classes(
             "opacity-70"
         )

@@ -18,7 +18,7 @@ from penstock.change import place_of
 from penstock.observe.progress import Progress
 from penstock.web.console import timeline
 from penstock.web.console.door import PREFIX
-from penstock.web.console.frame import Console, figure, fill, grid, page
+from penstock.web.console.frame import Console, figure, fill, grid, page, title
 
 _LOOK_S = 2.0
 _DEAD_MAX = 200
@@ -34,7 +34,7 @@ async def operations(console: Console, request: Request) -> None:
     parts = ("Jobs", "Time line", "Dead letters", "Late rows", "Log")
     wanted = request.query_params.get("show", "")
     with page(console, request, "Operations", "/operations"):
-        ui.label("Operations").classes("text-2xl font-semibold")
+        title("Operations")
         trouble = ui.label().classes("font-medium whitespace-pre-wrap").props('role="status"')
         with ui.tabs().props("no-caps align=left").classes("w-full") as tabs:
             for part in parts:

@@ -10,7 +10,7 @@ from nicegui import ui
 
 from penstock.web.console import chart
 from penstock.web.console.door import PREFIX
-from penstock.web.console.frame import Console, figure, fill, grid, page, status
+from penstock.web.console.frame import Console, figure, fill, grid, page, status, title
 from penstock.web.console.rows import LiveRows
 from penstock.web.console.shape import Shape, shape_of
 from penstock.web.host import Known
@@ -29,7 +29,7 @@ async def view(console: Console, request: Request, name: str) -> None:
             ui.link("All views", "/")
             return
         with ui.row().classes("items-center gap-4 w-full"):
-            ui.label(found).classes("text-2xl font-semibold")
+            title(found)
             state = ui.label()
             facts = ui.label().classes("figure opacity-80")
             ui.space()

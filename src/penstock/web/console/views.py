@@ -8,7 +8,7 @@ from urllib.parse import quote
 from fastapi import Request
 from nicegui import ui
 
-from penstock.web.console.frame import Console, figure, page, status
+from penstock.web.console.frame import Console, figure, page, status, title
 
 _HEADS = ("View", "Status", "Rows/s", "Rows", "Epoch", "Lag", "Watermark")
 _LOOK_S = 1.0
@@ -47,7 +47,7 @@ async def views(console: Console, request: Request) -> None:
             cells["Watermark"].set_text("-" if not moment or moment.startswith("1970-01-01 00:00:00") else moment)
 
     with page(console, request, "Views", "/"):
-        ui.label("Views").classes("text-2xl font-semibold")
+        title("Views")
         with ui.element("div").classes("card overflow-x-auto"), ui.element("table").classes("w-full text-left"):
             with ui.element("thead"), ui.element("tr"):
                 for head in _HEADS:
