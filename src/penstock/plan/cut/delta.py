@@ -12,8 +12,11 @@ from penstock.plan.cut.partials import WEIGHT, Partial, TypeOf, with_inverse
 from penstock.plan.cut.shape import Shapes, collates
 from penstock.plan.cut.split import Split
 from penstock.plan.expression.parsed import parsed
+from penstock.plan.expression.tokens import tokens
+from penstock.plan.expression.words import CHANCE, CLOCK, NILADIC
 from penstock.plan.model import terms
 from penstock.plan.model.nodes import Aggregate, Alias, Filter, Generate, Item, Join, Node, Project, Scan, names_read, walk
+from penstock.plan.model.text import sql
 from penstock.schema import quote
 
 CHANGED = "__changed"
@@ -36,9 +39,9 @@ class Delta:
 def aggregate_of(plan: Node, input_: str) -> Aggregate | None:
     """The aggregate of a plan that is one over rows of `input_`, each by itself, with nothing but row-wise work above.
 
-    A plan that joins a table is none: an old row could not be taken back by a table that has changed since.
+    A plan that joins a table is none, nor one that asks the clock or chance: what was said of an old row when it came could not be taken back.
     """
-    if set(names_read(plan)) - {input_}:
+    if set(names_read(plan)) - {input_} or _is_fleeting(plan):
         return None
     match plan:
         case Aggregate(grouping=None, subs=()):
@@ -53,6 +56,13 @@ def aggregate_of(plan: Node, input_: str) -> Aggregate | None:
             return aggregate_of(below, input_) if plain else None
         case _:
             return None
+
+
+def _is_fleeting(plan: Node) -> bool:
+    """Whether anything in the plan may say of a row something else when it is looked at again."""
+    text = sql(plan)
+    asked = CLOCK | CHANCE | {"unix_timestamp"}
+    return any(call.name in asked for call in parsed(text).calls) or any(token.is_word(*NILADIC) for token in tokens(text))
 
 
 def delta(plan: Node, input_: str, type_of: TypeOf) -> Delta | None:

@@ -69,6 +69,10 @@ localtimestamp localtime
 """
 )
 
+# Functions whose answer is not made of the row: the clock, and chance.
+CLOCK: frozenset[str] = words("now current_timestamp current_date current_time curdate localtimestamp localtime")
+CHANCE: frozenset[str] = words("rand random randn randstr uniform uuid shuffle monotonically_increasing_id spark_partition_id")
+
 UNITS: tuple[str, ...] = tuple(
     unit + ending
     for unit in ("nanosecond", "microsecond", "millisecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year", "dayofyear")
