@@ -100,6 +100,7 @@ def cut(view: View, declared: Mapping[str, Declaration]) -> Cut:
 class _Cutter:
     def __init__(self, declared: Mapping[str, Declaration]) -> None:
         self._declared = declared
+        self._decided: dict[str, Cut] = {}
         self._names = Names(schemas(declared))
         self._shapes = Shapes(
             lambda name: isinstance(declared.get(name), Stream),
@@ -111,6 +112,12 @@ class _Cutter:
         )
 
     def decide(self, view: View) -> Cut:
+        """Each view once: of views over views the one below is asked about more than once."""
+        if view.name not in self._decided:
+            self._decided[view.name] = self._decide(view)
+        return self._decided[view.name]
+
+    def _decide(self, view: View) -> Cut:
         attached = self._base_of(view)
         if attached is not None:
             reason = f"it reads only the view `{attached}`, whose rows are kept"
