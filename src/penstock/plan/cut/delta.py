@@ -47,7 +47,8 @@ def aggregate_of(plan: Node, input_: str) -> Aggregate | None:
         case Aggregate(grouping=None, subs=()):
             shapes = Shapes(lambda name: name == input_)
             once = sum(isinstance(part, Scan) and part.name == input_ for part in walk(plan)) == 1
-            can = once and shapes.stateless(plan.input) and not terms.has_analytic(plan) and not collates(plan)
+            apart = not (terms.has_analytic(plan) or terms.groups_sessions(plan))  # a row may make one session of two
+            can = once and apart and shapes.stateless(plan.input) and not collates(plan)
             return plan if can and _carried(plan.input, Scan(input_), ()) is not None else None
         case Alias(columns=()) | Filter(subs=()):
             return aggregate_of(plan.input, input_)
