@@ -82,7 +82,7 @@ TIME_UNIT_FIRST: tuple[str, ...] = ("timestampadd", "timestampdiff", "dateadd", 
 # Functions with a grammar of their own: sqlglot may know them. It knows too much of all the others.
 OWN_GRAMMAR: frozenset[str] = NOT_FUNCTIONS | words(
     """
-cast try_cast extract trim position overlay substring substr count struct exists any some all filter grouping table array map
+cast try_cast extract trim position overlay substring substr count struct exists any some all filter grouping table array
 decimal varchar char numeric dec ignore respect nulls to
 """
 )
