@@ -61,3 +61,24 @@ def test_three_levels_of_views_hold_what_batch_gives(trial: Trial) -> None:
         trial.drain()
         for view in VIEWS:
             assert canonical(trial.rows(view)) == canonical(trial.batch(view)), (view, moment)
+
+
+@pytest.mark.timeout(300)
+def test_zeros_of_both_signs_are_one_group(trial: Trial) -> None:
+    """They are equal and have two texts, by which rows are looked up."""
+    trial = trial.having(batch_files_max="1")
+    trial.write(
+        "app.sql",
+        """
+        CREATE STREAM readings (n INT, dev STRING, x DOUBLE) WITH (connector = 'files', path = 'readings', format = 'json');
+        CREATE MATERIALIZED VIEW placed AS SELECT n, x, rank() OVER (PARTITION BY x ORDER BY n) AS place FROM readings;
+        CREATE MATERIALIZED VIEW pairs AS SELECT a.n, b.n AS m, a.x FROM readings a JOIN readings b ON a.dev = b.dev AND a.n < b.n;
+        CREATE MATERIALIZED VIEW counted AS SELECT n, m, count(*) OVER (PARTITION BY x) AS same FROM pairs;
+        CREATE MATERIALIZED VIEW by_value AS SELECT x, count(*) AS n, max(m) AS last FROM pairs GROUP BY x;
+        """,
+    )
+    for start in (0, 4, 8):
+        trial.feed("readings", *({"n": n, "dev": "a", "x": (0.0, -0.0, 1.5, -0.0)[n % 4]} for n in range(start, start + 4)))
+    trial.drain()
+    for view in ("placed", "counted", "by_value"):
+        assert canonical(trial.rows(view)) == canonical(trial.batch(view)), view

@@ -16,7 +16,7 @@ from penstock.plan.model.user_code import digest
 from penstock.plan.model.watermarks import scoped
 from penstock.source.options import meaning_of
 
-_FOLLOWS = "by changes"  # what is stored to follow rows: a view with state of another kind is evaluated once more
+_FOLLOWS = "by changes, of equal groups"  # what is stored to follow rows: a view with state of another kind is evaluated once more
 
 
 @dataclass(frozen=True)

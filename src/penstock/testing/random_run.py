@@ -107,7 +107,7 @@ def _write_app(trial: Trial, views: Mapping[str, Query]) -> dict[str, str]:
     refused: dict[str, str] = {}
     taken = DECLARATIONS
     for name, view in views.items():
-        statement = f"CREATE MATERIALIZED VIEW {name} AS {view.sql};\n"
+        statement = "".join(f"CREATE MATERIALIZED VIEW {each} AS {sql};\n" for each, sql in view.views(name).items())
         trial.write("app.sql", DECLARATIONS + statement)
         try:
             with trial.engine() as engine:
@@ -127,7 +127,8 @@ def mismatches(queries: Mapping[int, Query], rows: Input, session: SparkSession,
         if wrong[f"q{seed}"]:
             parts = {f"p{place}": part for place, part in enumerate(view.all_parts())} if smallest else {}
             again = _in_new_folder(parts, rows, session) if parts else {}
-            shown = next(((parts[name].sql, what) for name, what in again.items() if what), (view.sql, wrong[f"q{seed}"]))
+            whole = ";\n".join(view.views(f"q{seed}").values()), wrong[f"q{seed}"]
+            shown = next(((parts[name].sql, what) for name, what in again.items() if what), whole)
             found.append(Mismatch(seed, *shown))
     return found
 

@@ -61,3 +61,13 @@ def test_what_is_above_stored_rows_has_a_fingerprint_of_its_own(tmp_path: Path) 
     assert changed() == set()
     assert changed(least=20) == {"large", "number"}
     assert changed(top=4) == {"totals", "large", "number"}
+
+
+def test_a_long_chain_of_views_is_one_job(tmp_path: Path) -> None:
+    """Each is decided once: were the view below asked about twice, this would not end."""
+    views = [f"CREATE MATERIALIZED VIEW v{at} AS SELECT k, n + 1 AS n FROM v{at - 1} WHERE n > 0;" for at in range(1, 30)]
+    head = """CREATE STREAM s (k BIGINT) WITH (connector = 'files', path = 's', format = 'json');
+    CREATE MATERIALIZED VIEW v0 AS SELECT k, count(*) AS n FROM s GROUP BY k;"""
+    (tmp_path / "app.sql").write_text("\n".join([head, *views]), encoding="utf-8")
+    (job,) = jobs(load(tmp_path / "app.sql"))
+    assert [member.name for member in job.members] == [f"v{at}" for at in range(30)]

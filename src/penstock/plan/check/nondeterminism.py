@@ -6,15 +6,13 @@ from collections.abc import Iterable, Iterator
 
 from penstock.plan.expression.parsed import parsed
 from penstock.plan.expression.tokens import tokens
-from penstock.plan.expression.words import words
+from penstock.plan.expression.words import CHANCE, CLOCK, words
 from penstock.plan.model.declare import View
 from penstock.plan.model.findings import WARNING, Finding, Spot, placed
 from penstock.plan.model.scopes import Placed
 
-_CLOCK = words("now current_timestamp current_date current_time curdate localtimestamp localtime")
 _CLOCK_WITHOUT_ARGUMENTS = words("unix_timestamp")
 _BARE = words("current_timestamp current_date current_time localtimestamp localtime")
-_CHANCE = words("rand random randn randstr uniform uuid shuffle monotonically_increasing_id spark_partition_id")
 
 
 def fleeting(view: View, expressions: Iterable[Placed]) -> Iterator[Finding]:
@@ -22,7 +20,7 @@ def fleeting(view: View, expressions: Iterable[Placed]) -> Iterator[Finding]:
     for expression in expressions:
         for name, spot in _called(expression):
             where, excerpt = placed(view, spot)
-            if name in _CHANCE:
+            if name in CHANCE:
                 message = f"`{name}` gives another value each time: what a replay gives, or `verify` expects, will differ"
                 hint = "make it of the row's own columns, e.g. hash(id)"
             else:
@@ -34,7 +32,7 @@ def fleeting(view: View, expressions: Iterable[Placed]) -> Iterator[Finding]:
 
 def _called(expression: Placed) -> Iterator[tuple[str, Spot]]:
     for call in parsed(expression.text).calls:
-        if call.name in _CLOCK | _CHANCE or (call.name in _CLOCK_WITHOUT_ARGUMENTS and not call.args):
+        if call.name in CLOCK | CHANCE or (call.name in _CLOCK_WITHOUT_ARGUMENTS and not call.args):
             yield call.name, expression.spot.part(call.start, call.end)
     found = tokens(expression.text)
     for index, token in enumerate(found):

@@ -20,7 +20,6 @@ from penstock.plan.cut.divide import KEEP, above, can_be_guarded, flagged
 from penstock.plan.cut.gather import NotLocal, gather
 from penstock.plan.cut.inline import inlined, meaning
 from penstock.plan.cut.join_bound import bounded_both_ways
-from penstock.plan.cut.local_keys import HIDDEN
 from penstock.plan.cut.reasons import reason_to_recompute
 from penstock.plan.cut.rewrite import RULES_OF_CHANGES, from_around, rewrite
 from penstock.plan.cut.shape import Shapes, window_of
@@ -101,6 +100,7 @@ def cut(view: View, declared: Mapping[str, Declaration]) -> Cut:
 class _Cutter:
     def __init__(self, declared: Mapping[str, Declaration]) -> None:
         self._declared = declared
+        self._decided: dict[str, Cut] = {}
         self._names = Names(schemas(declared))
         self._shapes = Shapes(
             lambda name: isinstance(declared.get(name), Stream),
@@ -112,6 +112,12 @@ class _Cutter:
         )
 
     def decide(self, view: View) -> Cut:
+        """Each view once: of views over views the one below is asked about more than once."""
+        if view.name not in self._decided:
+            self._decided[view.name] = self._decide(view)
+        return self._decided[view.name]
+
+    def _decide(self, view: View) -> Cut:
         attached = self._base_of(view)
         if attached is not None:
             reason = f"it reads only the view `{attached}`, whose rows are kept"
@@ -167,8 +173,7 @@ class _Cutter:
         found = gather(plan, self._shapes, self._names)
         if isinstance(found, NotLocal):
             return replace(otherwise, reason=f"{otherwise.reason}; {found.reason}")
-        columns = ", ".join(name.removeprefix(HIDDEN) for name, _ in found.parts)
-        reason = f"its rows for each ({columns}) come from that group alone"
+        reason = f"its rows for each ({', '.join(found.columns)}) come from that group alone"
         return Cut(Strategy.GATHERED, reason, found.lower, "update", found.keys, found.upper, parts=found.parts)
 
     def _on_close(self, view: View, plan: Node) -> Cut:

@@ -13,6 +13,8 @@ from penstock.plan.cut.partials import WEIGHT, Partial, TypeOf, with_inverse
 from penstock.plan.cut.shape import Shapes, collates
 from penstock.plan.cut.split import Split
 from penstock.plan.expression.parsed import parsed
+from penstock.plan.expression.tokens import tokens
+from penstock.plan.expression.words import CHANCE, CLOCK, NILADIC
 from penstock.plan.model import terms
 from penstock.plan.model.nodes import (
     Aggregate,
@@ -33,6 +35,7 @@ from penstock.plan.model.nodes import (
     names_read,
     walk,
 )
+from penstock.plan.model.text import sql
 from penstock.schema import quote
 
 CHANGED = "__changed"
@@ -55,15 +58,16 @@ class Delta:
 def aggregate_of(plan: Node, input_: str) -> Aggregate | None:
     """The aggregate of a plan that is one over rows of `input_`, each by itself, with nothing but row-wise work above.
 
-    A plan that joins a table is none: an old row could not be taken back by a table that has changed since.
+    A plan that joins a table is none, nor one that asks the clock or chance: what was said of an old row when it came could not be taken back.
     """
-    if set(names_read(plan)) - {input_}:
+    if set(names_read(plan)) - {input_} or _is_fleeting(plan):
         return None
     match plan:
         case Aggregate(grouping=None, subs=()):
             shapes = Shapes(lambda name: name == input_)
             once = sum(isinstance(part, Scan) and part.name == input_ for part in walk(plan)) == 1
-            can = once and shapes.stateless(plan.input) and not terms.has_analytic(plan) and not collates(plan)
+            apart = not (terms.has_analytic(plan) or terms.groups_sessions(plan))  # a row may make one session of two
+            can = once and apart and shapes.stateless(plan.input) and not collates(plan)
             return plan if can and _carried(plan.input, Scan(input_), ()) is not None else None
         case Alias(columns=()) | Filter(subs=()):
             return aggregate_of(plan.input, input_)
@@ -76,6 +80,13 @@ def aggregate_of(plan: Node, input_: str) -> Aggregate | None:
             return None
         case _:
             assert_never(plan)
+
+
+def _is_fleeting(plan: Node) -> bool:
+    """Whether anything in the plan may say of a row something else when it is looked at again."""
+    text = sql(plan)
+    asked = CLOCK | CHANCE | {"unix_timestamp"}
+    return any(call.name in asked for call in parsed(text).calls) or any(token.is_word(*NILADIC) for token in tokens(text))
 
 
 def delta(plan: Node, input_: str, type_of: TypeOf) -> Delta | None:

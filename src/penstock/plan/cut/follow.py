@@ -19,11 +19,15 @@ from penstock.plan.model.nodes import Node, Opaque, Order, walk
 from penstock.schema import Schema
 
 _PLAIN_NAME = re.compile(r"[\w .:-]+")
+_FLOATING = re.compile(r"\b(double|float)\b", re.IGNORECASE)
 
 
-def can_be_indexed(column: str) -> bool:
-    """Whether every store can be asked for rows by the value of a column of this name."""
-    return _PLAIN_NAME.fullmatch(column) is not None
+def can_be_indexed(column: str, kind: str = "", key: Sequence[str] | None = None) -> bool:
+    """Whether every store can be asked for rows by the value of a column of this name and type, of rows with this key.
+
+    Of floating numbers 0.0 and -0.0 are one value in two texts; in a key there is only the first.
+    """
+    return _PLAIN_NAME.fullmatch(column) is not None and (_FLOATING.search(kind) is None or column in (key or ()))
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,8 @@ def way(cut: Cut, schema_of: SchemaOf) -> Way:
     input_ = cut.base or KEPT
     given = Names(schema_of).output(cut.lower)
     schema = Schema(tuple(column for column in given.columns if column.name))
-    parts = tuple(local_to(cut.upper, input_, [name for name in schema.names if can_be_indexed(name)], cut.stable)[1].values())
+    columns = [column.name for column in schema.columns if can_be_indexed(column.name, column.type, cut.stable)]
+    parts = tuple(local_to(cut.upper, input_, columns, cut.stable)[1].values())
     node = aggregate_of(cut.upper, input_)
     if node is None or (cut.stable is not None and set(cut.stable) <= set(parts)):
         return Way(parts=parts)

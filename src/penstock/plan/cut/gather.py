@@ -25,17 +25,22 @@ from penstock.schema import literal, quote
 INPUT = "__g"
 ROWS = "__rows"
 _KEY = "__k"
+_WITH_FLOATING = re.compile(r"<.*\b(double|float)\b")
 _WHOLE_NUMBERS = ("tinyint", "smallint", "int", "bigint", "byte", "short", "integer", "long")
 
 
 @dataclass(frozen=True)
 class Gathered:
-    """`lower` streams the touched groups, `upper` is the plan over them; `parts`: column of its result -> key column of a group."""
+    """`lower` streams the touched groups, `upper` is the plan over them; `parts`: column of its result -> key column of a group.
+
+    `columns` says by which columns of its inputs they are groups.
+    """
 
     lower: Node
     upper: Node
     keys: tuple[str, ...]
     parts: tuple[tuple[str, str], ...]
+    columns: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -105,7 +110,8 @@ def _by_keys(plans: list[Node], upper: Node, names: Names) -> Gathered | NotLoca
         return NotLocal("what it is grouped by does not reach its result")
     parts = tuple((shown[sources] or "", f"{_KEY}{at}") for at, sources in enumerate(wanted))
     lower = _lower(inputs, wanted, _mentioned(carrying))
-    return Gathered(lower, carrying, tuple(name for _, name in parts), parts)
+    columns = tuple(" = ".join(dict.fromkeys(column for _, column in sorted(sources))) for sources in wanted)
+    return Gathered(lower, carrying, tuple(name for _, name in parts), parts, columns)
 
 
 def _described(plans: list[Node], names: Names) -> dict[str, _Input] | None:
@@ -127,8 +133,10 @@ def _is_constant(plan: Node, column: str) -> bool:
 
 
 def _comparable(sources: Sources, inputs: dict[str, _Input]) -> bool:
-    """Whether equal values are equal in one common type too: 1 and 1, but not 1 and '01'."""
+    """Whether equal values are equal in one common type too: 1 and 1, but not 1 and '01'; and in their text: not floating numbers as parts."""
     types = {inputs[name].types[inputs[name].columns.index(column)].lower() for name, column in sources}
+    if any(_WITH_FLOATING.search(kind) for kind in types):
+        return False
     return (len(types) == 1 and (len(sources) == 1 or UNKNOWN not in types)) or all(kind in _WHOLE_NUMBERS for kind in types)
 
 

@@ -8,6 +8,7 @@ Where a select list drops a key that is wanted, the key travels on as a hidden c
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -275,7 +276,10 @@ def _called(key: Key, name: str) -> Key:
 
 
 def _hidden(sources: Sources) -> str:
-    return HIDDEN + re.sub(r"\W+", "_", "_".join(f"{name}_{text}" for name, text in sorted(sources)))
+    """A plain name, and another one for other sources: `a b` and `a_b` are two columns."""
+    said = "_".join(f"{name}_{text}" for name, text in sorted(sources))
+    plain = re.sub(r"\W+", "_", said)
+    return HIDDEN + (plain if plain == said else f"{plain}_{hashlib.sha256(said.encode()).hexdigest()[:8]}")
 
 
 def find(text: str, keys: Sequence[Key]) -> Key | None:

@@ -124,7 +124,7 @@ def _ends(text: str, call: Call) -> bool:
     rest = tokens(text[call.end :])
     if not rest or not call.over:
         return not rest
-    return len(rest) == 2 or (rest[1].text == "(" and matching(rest, 1) == len(rest) - 1)
+    return len(rest) == 2 or (len(rest) > 2 and rest[1].text == "(" and matching(rest, 1) == len(rest) - 1)
 
 
 def _summed(type_text: str) -> str:

@@ -69,6 +69,10 @@ localtimestamp localtime
 """
 )
 
+# Functions whose answer is not made of the row: the clock, and chance.
+CLOCK: frozenset[str] = words("now current_timestamp current_date current_time curdate localtimestamp localtime")
+CHANCE: frozenset[str] = words("rand random randn randstr uniform uuid shuffle monotonically_increasing_id spark_partition_id")
+
 UNITS: tuple[str, ...] = tuple(
     unit + ending
     for unit in ("nanosecond", "microsecond", "millisecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year", "dayofyear")
@@ -78,7 +82,7 @@ TIME_UNIT_FIRST: tuple[str, ...] = ("timestampadd", "timestampdiff", "dateadd", 
 # Functions with a grammar of their own: sqlglot may know them. It knows too much of all the others.
 OWN_GRAMMAR: frozenset[str] = NOT_FUNCTIONS | words(
     """
-cast try_cast extract trim position overlay substring substr count struct exists any some all filter grouping table array map
+cast try_cast extract trim position overlay substring substr count struct exists any some all filter grouping table array
 decimal varchar char numeric dec ignore respect nulls to
 """
 )

@@ -18,6 +18,8 @@ from pyspark.sql.types import (
     DataType,
     DateType,
     DecimalType,
+    DoubleType,
+    FloatType,
     MapType,
     NullType,
     StringType,
@@ -41,13 +43,19 @@ def visible(names: Sequence[str]) -> list[str]:
     return [name for name in names if not name.startswith(ENGINE_PREFIX)]
 
 
-def as_json(columns: StructType, names: Sequence[str], labels: Sequence[str] | None = None) -> str:
-    """A Spark SQL expression giving one JSON object of the columns `names` (called `labels`)."""
+def as_json(columns: StructType, names: Sequence[str], labels: Sequence[str] | None = None, *, grouped: bool = False) -> str:
+    """A Spark SQL expression giving one JSON object of the columns `names` (called `labels`); `grouped`: equal values are one text."""
     if not names:
         return "'{}'"
     fields = {field.name: field.dataType for field in columns.fields}
-    pairs = ", ".join(f"{literal(label)}, {_plain(quote(name), fields[name])}" for name, label in zip(names, labels or names, strict=True))
+    values = [_one_zero(quote(name), fields[name]) if grouped else quote(name) for name in names]
+    pairs = ", ".join(f"{literal(label)}, {_plain(value, fields[name])}" for name, value, label in zip(names, values, labels or names, strict=True))
     return f"to_json(named_struct({pairs}), {_ALL_FIELDS})"
+
+
+def _one_zero(value: str, kind: DataType) -> str:
+    """0.0 and -0.0 are equal, but have two texts."""
+    return f"({value} + cast(0 AS {kind.simpleString()}))" if isinstance(kind, FloatType | DoubleType) else value
 
 
 def _plain(value: str, kind: DataType, depth: int = 0) -> str:

@@ -48,7 +48,8 @@ def open_upper(batch_session: SparkSession, app: AppContext, member: Member, inp
     rows.from_json(batch_session, [], input_ddl).createOrReplaceTempView(quote(input_name))
     app = app.seen_by(member.view)
     given = {field.name: field.dataType for field in rows.columns_of(input_ddl).fields}
-    plan, local = local_to(member.cut.upper, input_name, [name for name in given if can_be_indexed(name)], member.cut.stable)
+    columns_asked = [name for name, kind in given.items() if can_be_indexed(name, kind.simpleString(), member.cut.stable)]
+    plan, local = local_to(member.cut.upper, input_name, columns_asked, member.cut.stable)
     columns = plan_frame(batch_session, app, plan).schema
     rows.check_names(columns, member.name)
     own = {field.name: field.dataType for field in columns.fields}
@@ -89,5 +90,5 @@ def answer(frame: DataFrame, member: Member, local: Mapping[str, str]) -> DataFr
     """`row`; `key`, NULL in a bag; and `part`, in the words of the kept rows."""
     columns = frame.schema
     key = "cast(NULL AS STRING)" if member.key is None else rows.as_json(columns, member.key)
-    part = rows.as_json(columns, tuple(local), tuple(local.values()))
+    part = rows.as_json(columns, tuple(local), tuple(local.values()), grouped=True)
     return frame.selectExpr(f"{rows.as_json(columns, rows.visible(columns.names))} AS row", f"{key} AS key", f"{part} AS part")

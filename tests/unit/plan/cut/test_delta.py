@@ -46,6 +46,10 @@ def test_what_can_be_taken_away_again_is_added_up(text: str) -> None:
         "SELECT k, count(*) AS n FROM kept GROUP BY ROLLUP (k)",
         "SELECT a.k, count(*) AS n FROM kept a JOIN kept b ON a.k = b.k GROUP BY a.k",
         "SELECT k, count(*) AS n FROM kept GROUP BY k ORDER BY n LIMIT 3",
+        "SELECT k, session_window.start AS s, count(*) AS n FROM kept GROUP BY session_window(at, '5 minutes'), k",
+        "SELECT k, count(*) AS n FROM kept WHERE at > now() - INTERVAL 1 HOUR GROUP BY k",
+        "SELECT k, sum(n) AS s FROM (SELECT k, n, current_date AS today FROM kept WHERE rand() < 0.5) GROUP BY k",
+        "SELECT today, count(*) AS n FROM (SELECT CURRENT_DATE AS today FROM kept) GROUP BY today",
     ],
 )
 def test_what_cannot_is_left_to_another_way(text: str) -> None:

@@ -46,6 +46,11 @@ def test_a_column_that_is_left_out_or_computed_travels_on_under_a_hidden_name() 
     assert local_to(parse_select(text, "app.sql"), "kept", COLUMNS)[1] == {"__p_kept_card": "card"}
 
 
+def test_columns_whose_names_are_alike_travel_on_under_names_of_their_own() -> None:
+    local = local_to(parse_select("SELECT n + 1 AS m FROM kept", "app.sql"), "kept", ("a b", "a_b", "n"), ("a b", "a_b"))[1]
+    assert sorted(local.values()) == ["a b", "a_b"]
+
+
 def test_the_key_is_enough_where_the_plan_is_local_to_all_of_it() -> None:
     plan = parse_select("SELECT card AS c, n + 1 AS m FROM kept WHERE n > 2", "app.sql")
     assert local_to(plan, "kept", COLUMNS, ("card",))[1] == {"c": "card"}
@@ -58,3 +63,9 @@ def test_a_name_that_no_path_can_say_is_not_indexed() -> None:
     assert can_be_indexed("größe 2")
     assert not can_be_indexed('a"b')
     assert not can_be_indexed("50%")
+
+
+def test_a_floating_number_is_indexed_only_in_a_key_where_zero_has_one_text() -> None:
+    assert not can_be_indexed("x", "double")
+    assert not can_be_indexed("x", "struct<a: float>", ("y",))
+    assert can_be_indexed("x", "double", ("x", "y"))

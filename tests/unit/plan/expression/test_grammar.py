@@ -76,6 +76,7 @@ def test_what_does_not_end_plainly_is_a_fault(text: str) -> None:
         "SELECT * FROM t LEFT SEMI JOIN u USING (a) LATERAL VIEW OUTER explode(x) e AS y",
         "SELECT 'it''s', \"x\", 'a' 'b', r'\\d'",
         "SELECT x = ANY (SELECT 1), x LIKE ANY ('a', 'b') FROM t",
+        "SELECT map('a', 1)['a'], CAST(map() AS MAP<INT, INT>), map(a) FROM t",  # how many arguments is for others to say
     ],
 )
 def test_spark_sql_is_never_refused(text: str) -> None:
