@@ -50,6 +50,11 @@ def as_json(columns: StructType, names: Sequence[str], labels: Sequence[str] | N
     return f"to_json(named_struct({pairs}), {_ALL_FIELDS})"
 
 
+def value_as_json(name: str, kind: DataType) -> str:
+    """The same of the fields of one column, a struct; NULL where that is NULL."""
+    return f"to_json({_plain(quote(name), kind)}, {_ALL_FIELDS})"
+
+
 def _plain(value: str, kind: DataType, depth: int = 0) -> str:
     """`value` with every part that JSON cannot carry exactly turned into text."""
     if not _needs_text(kind):
