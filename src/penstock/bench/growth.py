@@ -18,6 +18,7 @@ from typing import Any
 
 from penstock.bench.delivery import epoch_seconds
 from penstock.bench.frame import Outcome, Report, answer, in_child, middle
+from penstock.bench.kept_groups import GROUPS, TOUCHED
 from penstock.bench.nexmark.generate import STREAMS, Plan, write
 from penstock.bench.nexmark.queries import HERE, statement
 from penstock.errors import OptionFault
@@ -29,6 +30,8 @@ ROWS = 10_000
 LAST = 5
 OUTER = "outer"
 SHAPES = ("q4", "q7", "q9", "q15", "q16", "q18", "q19", OUTER)
+KEPT_GROUPS = "kept_groups"
+"""What is asked of groups instead of epochs: the ratio of an epoch over a million kept groups to one over a thousand."""
 _OUTER = """
 CREATE MATERIALIZED VIEW outer AS
 SELECT a.id, a.category, b.bidder, b.price, b.dateTime FROM auction a FULL OUTER JOIN bid b ON a.id = b.auction;
@@ -43,7 +46,7 @@ def measure(
     *,
     epochs: Sequence[int] = LENGTHS,
     rows: int = ROWS,
-    queries: Sequence[str] = SHAPES,
+    queries: Sequence[str] = (*SHAPES, KEPT_GROUPS),
 ) -> Outcome:
     """The time of an epoch of each shape at each length of history."""
     if events is not None:
@@ -51,26 +54,42 @@ def measure(
     lengths = sorted(epochs)
     if len(lengths) < 2 or lengths[0] <= LAST:
         raise OptionFault(f"--epochs needs two lengths or more, each above {LAST}", hint="for example --epochs 10,20,40")
-    unknown = [name for name in queries if name not in SHAPES]
-    if unknown:
-        raise OptionFault(f"growth has no shape `{unknown[0]}`", hint=f"there are: {', '.join(SHAPES)}")
+    of_epochs = _of_epochs(queries)
     report(f"writing {lengths[-1]} epochs of {rows:,} rows")
     write(folder / "pool", Plan(events=rows * lengths[-1], files=lengths[-1]))
-    found: dict[str, list[dict[str, Any]]] = {shape: [] for shape in queries}
+    found: dict[str, list[dict[str, Any]]] = {shape: [] for shape in of_epochs}
     for number in range(rounds):
-        for shape in queries:
+        for shape in of_epochs:
             report(f"round {number + 1} of {rounds}: {shape}")
             found[shape].append(in_child("penstock.bench.growth", str(folder), shape, ",".join(map(str, lengths))))
     shapes = {shape: _figures(runs, lengths) for shape, runs in found.items()}
+    groups = _kept_groups(folder, report) if KEPT_GROUPS in queries else None
+    ratios = {shape: one["ratio"] for shape, one in shapes.items()} | ({} if groups is None else {KEPT_GROUPS: groups["ratio"]})
     return Outcome(
         "growth",
         rows * lengths[-1],
         {shape: round(rows / one["epoch_s"][str(lengths[-1])]) for shape, one in shapes.items()},
-        {shape: one["ratio"] for shape, one in shapes.items()},
-        all(run["equal"] for runs in found.values() for run in runs),
-        {"rows_per_epoch": rows, "epochs": lengths, "shapes": shapes},
+        ratios,
+        all(run["equal"] for runs in found.values() for run in runs) and (groups is None or bool(groups["equal"])),
+        {"rows_per_epoch": rows, "epochs": lengths, "shapes": shapes, **({} if groups is None else {KEPT_GROUPS: groups})},
         "{name}: an epoch at the end takes {ratio:g} times as long as at the beginning",
     )
+
+
+def _of_epochs(queries: Sequence[str]) -> list[str]:
+    known = (*SHAPES, KEPT_GROUPS)
+    unknown = [name for name in queries if name not in known]
+    if unknown:
+        raise OptionFault(f"growth has no shape `{unknown[0]}`", hint=f"there are: {', '.join(known)}")
+    return [shape for shape in queries if shape != KEPT_GROUPS]
+
+
+def _kept_groups(folder: Path, report: Report) -> dict[str, Any]:
+    """The views of `kept_groups`, and the greatest ratio among them."""
+    report(f"{KEPT_GROUPS}: {TOUCHED} touched of {' and of '.join(f'{size:,}' for size in GROUPS)}")
+    found = in_child("penstock.bench.kept_groups", str(folder), ",".join(map(str, GROUPS)))
+    ratios = {view: round(seconds[str(GROUPS[-1])] / seconds[str(GROUPS[0])], 2) for view, seconds in found["epoch_s"].items()}
+    return {**found, "ratios": ratios, "ratio": max(ratios.values())}
 
 
 def _figures(runs: Sequence[dict[str, Any]], lengths: Sequence[int]) -> dict[str, Any]:

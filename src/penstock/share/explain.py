@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from html import escape
 
 from penstock.plan.cut.decide import Cut, Strategy
-from penstock.plan.cut.follow import way
+from penstock.plan.cut.follow import Way, way
 from penstock.plan.cut.shape import Shapes, window_of
+from penstock.plan.cut.steps import Step
 from penstock.plan.cut.times import closes, times_grouped
 from penstock.plan.model.declare import Declaration, Declared, Stream
 from penstock.plan.model.matching import kept_for, taken_apart
@@ -100,7 +101,7 @@ def _explain(member: Member, job: Job, declared: Declared) -> Explanation:
         cut.strategy.value,
         "it reads tables alone" if once else cut.reason,
         sql(cut.lower),
-        sql(cut.upper) if cut.upper else "",
+        "\n".join(map(sql, cut.above)),
         key,
         outputs(member),
         _stages(member, job),
@@ -120,13 +121,27 @@ def _pattern(pattern: Pattern) -> str:
 
 def _cost(cut: Cut, declared: Declared) -> str:
     """What an epoch costs, in rows that it looks at."""
+    if cut.strategy is Strategy.STAGED:
+        called = {step.name: f"step {number}" for number, step in enumerate(cut.steps, start=1)}
+        return "; ".join(f"{called[step.name]}: {_cost_of_step(step, called)}" for step in cut.steps)
     if cut.strategy not in (Strategy.KEPT, Strategy.ON_VIEW):
         return _COSTS[cut.strategy]
-    what = f"rows of {cut.base}" if cut.base is not None else "kept rows"
-    found = way(cut, schemas(declared.declarations))
+    return _cost_of(way(cut, schemas(declared.declarations)), f"rows of {cut.base}" if cut.base is not None else "kept rows")
+
+
+def _cost_of_step(step: Step, called: Mapping[str, str]) -> str:
+    below = dict.fromkeys(called.get(table, "kept rows") for name, table in step.inputs if name not in step.single)
+    what = " and ".join("kept rows" if name == "kept rows" else f"rows of {name}" for name in below)
+    single = " and ".join(called[table] for name, table in step.inputs if name in step.single)
+    return _cost_of(step.way, what) + (f"; at all of them when the row of {single} changes" if single else "")
+
+
+def _cost_of(found: Way, what: str) -> str:
     if found.groups is not None:
         of = f"({', '.join(found.groups)})" if found.groups else "all rows"
         return f"the {what} that an epoch changes are added to stored partial results of each group of {of}: it costs what changed"
+    if found.first is not None:
+        return f"an epoch places the {what} that it changes among {found.first} candidates and some more, and looks at all when too few are left"
     if found.parts:
         return f"an epoch looks at the {what} that have the same ({', '.join(found.parts)}) as one that it changes"
     return f"an epoch looks at all {what}: the plan needs them at once"
@@ -139,6 +154,7 @@ def _stages(member: Member, job: Job) -> tuple[str, ...]:
     read = ", ".join(job.streams)
     above = {
         Strategy.KEPT: "kept rows -> upper plan",
+        Strategy.STAGED: " -> ".join(["kept rows", *(f"step {number}" for number, _ in enumerate(member.cut.steps, start=1))]),
         Strategy.GATHERED: "touched groups -> upper plan",
         Strategy.ON_VIEW: f"rows of {member.cut.base} -> upper plan",
         Strategy.RECOMPUTE: "history -> plan",
@@ -156,6 +172,8 @@ def _state(member: Member, declared: Declared) -> str:
         return "none: read again from the source" if cut.streams else "none"
     if cut.strategy is Strategy.ON_VIEW:
         return f"the rows of {cut.base}, in the results store"
+    if cut.strategy is Strategy.STAGED:
+        return "the needed columns of every row and the rows of every step, in the results store, never dropped: it grows with the stream"
     if cut.strategy is Strategy.GATHERED:
         return "the needed columns of every row, by group, never dropped: a group grows with its rows"
     keyed = next((part for part in walk(cut.lower) if isinstance(part, Operate) and part.is_keyed), None)

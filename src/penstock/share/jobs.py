@@ -16,7 +16,7 @@ from penstock.plan.model.user_code import digest
 from penstock.plan.model.watermarks import scoped
 from penstock.source.options import meaning_of
 
-_FOLLOWS = "by changes, of equal groups"  # what is stored to follow rows: a view with state of another kind is evaluated once more
+_FOLLOWS = "by changes and candidates, of equal groups"  # what is stored to follow rows: a view with state of another kind is evaluated once more
 
 
 @dataclass(frozen=True)
@@ -114,24 +114,26 @@ def _of_checkpoint(owner: Member, declared: Declared) -> str:
     """Changes when what the streaming query gives could."""
     cut = owner.cut
     parts = [owner.name, cut.strategy.value, sql(cut.lower), cut.mode, str(cut.keys), owner.view.emit.value, str(owner.stored)]
-    parts += [sql(cut.upper)] if cut.upper is not None and not _from_stored(owner) else []
-    read = (cut.lower, *([cut.upper] if cut.upper is not None and not _from_stored(owner) else []))
+    above = () if _from_stored(owner) else cut.above
+    parts += map(sql, above)
+    read = (cut.lower, *above)
     names = dict.fromkeys(name for plan in read for name in names_read(plan))
     return _hashed([*parts, *_sources(owner, names, declared), *_functions(read, declared)])
 
 
 def _from_stored(member: Member) -> bool:
     """Whether what is above the cut is evaluated from rows that the store has: then it can change while what is below stays."""
-    return member.cut.strategy in (Strategy.KEPT, Strategy.ON_VIEW)
+    return member.cut.strategy in (Strategy.KEPT, Strategy.STAGED, Strategy.ON_VIEW)
 
 
 def _of_member(member: Member, before: Mapping[str, Member], declared: Declared) -> str:
     """Changes when what is made of the stored rows below could; those are what another member says, where it follows one."""
-    upper, base = member.cut.upper, member.cut.base
-    if upper is None or not _from_stored(member):
+    above, base = member.cut.above, member.cut.base
+    if not above or not _from_stored(member):
         return ""
-    parts = [_FOLLOWS, member.name, sql(upper), member.view.emit.value, before[base].fingerprint if base is not None else ""]
-    return _hashed([*parts, *_sources(member, names_read(upper), declared), *_functions([upper], declared)])
+    parts = [_FOLLOWS, member.name, *map(sql, above), member.view.emit.value, before[base].fingerprint if base is not None else ""]
+    names = dict.fromkeys(name for plan in above for name in names_read(plan))
+    return _hashed([*parts, *_sources(member, names, declared), *_functions(above, declared)])
 
 
 def _sources(member: Member, names: Iterable[str], declared: Declared) -> Iterator[str]:

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from penstock.store.generations import note_of, read_generation
 from penstock.store.layout import Database, Session
 from penstock.store.numbers import numbers_note, read_numbers
 
-KEPT_PREFIX = "__kept:"
-"""What precedes a view's name where its kept rows stand."""
 _UNSEEN = "__"
 """What precedes names that no reader sees."""
-PARTIAL_PREFIX = "__partial:"
-"""The same where its partial results stand."""
+_KEPT = re.compile(r"__(kept|partial)(\.\w+)?:")
 _BY_VIEW = ("penstock_rows", "penstock_changes", "penstock_replaced", "penstock_epochs")
 _BY_JOB = ("penstock_ledger", "penstock_jobs", "penstock_owners")
+
+
+def kept_name(view: str, input_: str = "") -> str:
+    """The name under which rows stand that the plan of a view keeps; of one that keeps several kinds, by the name of each."""
+    return f"__kept{input_ and '.'}{input_}:{view}"
+
+
+def partials_name(view: str, step: str = "") -> str:
+    """The same for its partial results, or those of a step."""
+    return f"__partial{step and '.'}{step}:{view}"
+
+
+def kept_of(session: Session, view: str) -> list[str]:
+    """Every such name of a view that has rows."""
+    found = session.fetch("SELECT DISTINCT view FROM penstock_rows WHERE view LIKE ? ESCAPE '!'", "!_!_%")
+    return [name for (name,) in found if _KEPT.sub("", name, count=1) == view and _KEPT.match(name)]
 
 
 def forget(session: Session, view: str) -> None:
@@ -41,7 +55,7 @@ def _number_on(session: Session, view: str) -> None:
 
 def drop(session: Session, database: Database, view: str) -> None:
     """Remove all there is of a view: also what its plan kept, its columns, and the notes about it."""
-    for name in (view, f"{KEPT_PREFIX}{view}", f"{PARTIAL_PREFIX}{view}"):
+    for name in (view, *kept_of(session, view)):
         forget(session, name)
     session.run("DELETE FROM penstock_views WHERE view = ?", view)
     for name in (*(trimmed_note(view, generation) for generation in _trimmed(session, view)), note_of(view)):
@@ -63,9 +77,9 @@ def swap(session: Session, database: Database, job: str, beside: str) -> None:
     ((ddl, key),) = session.fetch("SELECT ddl, key FROM penstock_views WHERE view = ?", beside)
     drop(session, database, job)
     drop_job(session, job)
-    for prefix in ("", KEPT_PREFIX, PARTIAL_PREFIX):
+    for name in (beside, *kept_of(session, beside)):
         for table in _BY_VIEW:
-            session.run(f"UPDATE {table} SET view = ? WHERE view = ?", f"{prefix}{job}", f"{prefix}{beside}")
+            session.run(f"UPDATE {table} SET view = ? WHERE view = ?", f"{name.removesuffix(beside)}{job}", name)
     for table in _BY_JOB:
         session.run(f"UPDATE {table} SET job = ? WHERE job = ?", job, beside)
     for generation, values in found.items():

@@ -108,8 +108,13 @@ class Store(Protocol):
     def index(self, view: str, columns: Sequence[str]) -> None:
         """Make `held_like` fast for these columns of the view."""
 
-    def held_like(self, view: str, columns: Sequence[str], rows: Sequence[str]) -> list[Fresh]:
-        """The view's rows that have the same values as one of `rows` in all of the columns, in order of insertion."""
+    def held_like(
+        self, view: str, columns: Sequence[str], rows: Sequence[str], others: Sequence[tuple[Sequence[str], Sequence[str]]] = ()
+    ) -> list[Fresh]:
+        """The view's rows that have the same values as one of `rows` in all of the columns, in order of insertion.
+
+        `others` are more rows to look for, each list with what the columns are called in it.
+        """
 
     def count(self, view: str) -> int: ...
 

@@ -112,14 +112,17 @@ class RelationalStore:
             method, fields = self._database.index_method, self._database.fields('"row"', columns)
             session.run(f"CREATE INDEX IF NOT EXISTS {name} ON penstock_rows {method} (({fields})) WHERE view = {_quoted(view)}")
 
-    def held_like(self, view: str, columns: Sequence[str], rows: Sequence[str]) -> list[Fresh]:
-        own, asked = self._database.fields('"row"', columns), self._database.fields("value", columns)
+    def held_like(
+        self, view: str, columns: Sequence[str], rows: Sequence[str], others: Sequence[tuple[Sequence[str], Sequence[str]]] = ()
+    ) -> list[Fresh]:
+        own, asked = self._database.fields('"row"', columns), [(columns, rows), *others]
+        wanted = " UNION ".join(f"SELECT {self._database.fields('value', names)} AS fields FROM {self._database.given}" for names, _ in asked)
         with self._database.reading() as session:
             found = session.fetch(
                 # in this order: SQLite would else look at all rows of the view
-                f"SELECT id, key, part, row FROM (SELECT DISTINCT {asked} AS fields FROM {self._database.given}) asked CROSS JOIN penstock_rows"
+                f"SELECT id, key, part, row FROM (SELECT DISTINCT fields FROM ({wanted}) wanted) asked CROSS JOIN penstock_rows"
                 f" WHERE view = {_quoted(view)} AND ({own}) = asked.fields ORDER BY id",
-                self._database.bound(rows),
+                *(self._database.bound(lines) for _, lines in asked),
             )
         return [Fresh(key, part, row) for _, key, part, row in found]
 

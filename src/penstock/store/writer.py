@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from penstock.crash_points import crash_point
 from penstock.store.difference import Fresh, Stored, as_bag, by_key, common_prefix
-from penstock.store.forgetting import drop, forget, put_note
+from penstock.store.forgetting import drop, forget, kept_of, put_note
 from penstock.store.layout import Database, Session
 
 _LOG = "INSERT INTO penstock_changes (view, generation, epoch, op, key, row) SELECT ?, ?, ?, "
@@ -101,9 +101,10 @@ class EpochWriter:
             for id_, where in change.moved:
                 self._session.run("UPDATE penstock_rows SET part = ? WHERE id = ?", where, id_)
 
-    def reset(self, view: str) -> None:
-        """Forget the view's rows and its change log."""
-        forget(self._session, view)
+    def reset(self, view: str, *, kept: bool = False) -> None:
+        """Forget the view's rows and its change log, and perhaps what its plan kept."""
+        for name in (view, *(kept_of(self._session, view) if kept else ())):
+            forget(self._session, name)
 
     def note(self, name: str, value: str) -> None:
         """A small durable fact."""

@@ -14,9 +14,10 @@ from penstock.store.writer import EpochWriter
 
 @dataclass(frozen=True)
 class Reset:
-    """Forget the view's rows and its change log."""
+    """Forget the view's rows and its change log; and, as of a first epoch, all that its plan kept."""
 
     view: str
+    kept: bool = False
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Replace:
     part: Sequence[str] | None = None
     parts: Sequence[str] | None = None
     ordered: bool = False
+    log: bool = True
 
 
 Write = Reset | Append | Put | Replace
@@ -60,14 +62,14 @@ def apply(writer: EpochWriter, writes: Iterable[Write]) -> None:
     for write in writes:
         match write:
             case Reset():
-                writer.reset(write.view)
+                writer.reset(write.view, kept=write.kept)
             case Append():
                 writer.append(write.view, write.rows, parts=write.parts, log=write.log)
             case Put():
                 put = writer.upsert if write.keyed else writer.upsert_bag
                 put(write.view, write.pairs, write.gone, parts=write.parts, log=write.log)
             case Replace():
-                writer.replace(write.view, write.rows, part=write.part, parts=write.parts, ordered=write.ordered)
+                writer.replace(write.view, write.rows, part=write.part, parts=write.parts, ordered=write.ordered, log=write.log)
             case _:
                 assert_never(write)
 
@@ -154,9 +156,9 @@ class RowsAsOf:
         """The view's rows with these keys, as they were before this epoch."""
         return [] if self.first else [row.row for row in self._store.held_by_key(view, keys)]
 
-    def rows_like(self, view: str, columns: Sequence[str], changed: Changed) -> list[str]:
-        """The view's rows, as of this epoch, that have the values of a changed row in these columns."""
-        held = [] if self.first else [row.row for row in self._store.held_like(view, columns, changed.touched)]
+    def rows_like(self, view: str, columns: Sequence[str], changed: Changed, others: Sequence[tuple[Sequence[str], Sequence[str]]] = ()) -> list[str]:
+        """The view's rows, as of this epoch, that have the values of a changed row in these columns, or of one of the `others` in theirs."""
+        held = [] if self.first else [row.row for row in self._store.held_like(view, columns, changed.touched, others)]
         return [*without(held, changed.old), *changed.new]
 
 

@@ -63,7 +63,7 @@ class Joined:
     def of(cls, app: AppContext, job: Job, checkpoint: Path, epoch: int) -> Joined:
         versions = TableVersions(app.state / "tables", versions_at(read_changes(checkpoint), epoch))
         changed = changed_tables(checkpoint, epoch)
-        above = {name for member in job.members if member.cut.upper is not None for name in names_read(member.cut.upper)}
+        above = {name for member in job.members for plan in member.cut.above for name in names_read(plan)}
         whole = frozenset(changed if job.cut.strategy is Strategy.RECOMPUTE else ())
         return cls(replace(app, versions=versions), changed, whole, frozenset(above))
 

@@ -17,7 +17,7 @@ def gathers(plan: Node, names: Names, join: str | None = None) -> bool:
     """Whether Spark gathers the rows around this subquery: an expression, or the lateral right side of a `join` of that kind."""
     nodes = tuple(walk(plan))
     aggregates = any(map(_gives_rows_together, nodes))
-    if any(isinstance(node, Union | SetOperation) for node in nodes) and _names_around(plan, names):
+    if any(isinstance(node, Union | SetOperation) for node in nodes) and names_around(plan, names):
         return True
     if join is None:
         return aggregates and _binds(plan, names)  # without an aggregate it is a join under any condition
@@ -34,7 +34,7 @@ def _gives_rows_together(node: Node) -> bool:
     return isinstance(node, Aggregate | Distinct) or bounded or analytic
 
 
-def _names_around(plan: Node, names: Names) -> bool:
+def names_around(plan: Node, names: Names) -> bool:
     """Whether anything in a plan names a column of the rows around it."""
     return any(True in _around(expression.text, expression.scope) for expression in expressions(plan, names))
 

@@ -4,6 +4,7 @@ stateless     rows pass through; nothing is kept but the result
 incremental   Spark keeps the state; filters above an aggregate travel along as flags, so that a row which leaves is taken back
 kept          Spark keeps the part below the cut; its rows are kept, and the part above is evaluated from them each epoch
 gathered      Spark keeps the rows that the plan needs by group, and the plan is evaluated over the groups that an epoch touched
+staged        the rows that the plan needs are kept, and every step of it follows what changed in the steps below
 on view       the part below is another view: the plan is evaluated from that view's rows, in the same epoch
 recompute     the cut falls on the scan: the whole plan runs over the history each epoch
 """
@@ -20,13 +21,16 @@ from penstock.plan.cut.divide import KEEP, above, can_be_guarded, flagged
 from penstock.plan.cut.gather import NotLocal, gather
 from penstock.plan.cut.inline import inlined, meaning
 from penstock.plan.cut.join_bound import bounded_both_ways
+from penstock.plan.cut.partials import ANY_WAY, Moves
 from penstock.plan.cut.reasons import reason_to_recompute
 from penstock.plan.cut.rewrite import RULES_OF_CHANGES, from_around, rewrite
 from penstock.plan.cut.shape import Shapes, window_of
+from penstock.plan.cut.steps import NotStaged, Step, staged
 from penstock.plan.cut.times import closes, keyed_time, times_grouped
 from penstock.plan.expression.parsed import parsed
+from penstock.plan.model import terms
 from penstock.plan.model.declare import Declaration, Emit, Stream, View
-from penstock.plan.model.keys import ALL_COLUMNS, group_names, hidden_keys, result_key
+from penstock.plan.model.keys import ALL_COLUMNS, hidden_keys, result_key, row_key
 from penstock.plan.model.names import Names, schemas
 from penstock.plan.model.nodes import (
     Aggregate,
@@ -52,12 +56,15 @@ from penstock.plan.model.nodes import (
 from penstock.plan.model.sorting import SortKeys
 from penstock.plan.model.watermarks import scoped
 
+_GROWS = {"count": "max", "count_if": "max", "max": "max", "min": "min"}
+
 
 class Strategy(Enum):
     STATELESS = "stateless"
     INCREMENTAL = "incremental"
     KEPT = "kept"
     GATHERED = "gathered"
+    STAGED = "staged"
     ON_VIEW = "on view"
     RECOMPUTE = "recompute"
 
@@ -85,11 +92,21 @@ class Cut:
     streams: tuple[str, ...] = ()
     parts: tuple[tuple[str, str], ...] = ()
     """gathered: the columns of the result that say which group a row belongs to, each with the group's own column."""
+    moves: Moves = ANY_WAY
+    """kept: how the kept rows change."""
+    inputs: tuple[str, ...] = ()
+    steps: tuple[Step, ...] = ()
+    """staged: the names of what `lower` gives the rows of, and the steps above them, of which the last is the view."""
 
     @property
     def adds_only(self) -> bool:
         """True where rows are only ever added to the view, never changed or taken back."""
         return self.strategy in (Strategy.STATELESS, Strategy.INCREMENTAL) and self.mode == "append"
+
+    @property
+    def above(self) -> tuple[Node, ...]:
+        """Every plan that is evaluated above the cut."""
+        return (*(() if self.upper is None else (self.upper,)), *(step.plan for step in self.steps))
 
 
 def cut(view: View, declared: Mapping[str, Declaration]) -> Cut:
@@ -165,7 +182,18 @@ class _Cutter:
         if self._shapes.distinct(rewritten):
             return Cut(Strategy.INCREMENTAL, "Spark keeps the distinct rows", rewritten, "update", ALL_COLUMNS)
         kept = self._kept(plan, rewritten, on_close=False)
-        return self._gathered(plan, kept) if kept.strategy is Strategy.RECOMPUTE else kept
+        found = self._gathered(plan, kept) if kept.strategy is Strategy.RECOMPUTE else kept
+        return self._staged(rewritten, found) if found.strategy is Strategy.RECOMPUTE else found
+
+    def _staged(self, plan: Node, otherwise: Cut) -> Cut:
+        if not self._shapes.reads_stream(plan):
+            return otherwise
+        try:
+            found = staged(plan, self._shapes, self._names, schemas(self._declared))
+        except NotStaged as why:
+            return replace(otherwise, reason=f"{otherwise.reason}; {why}")
+        reason = f"each of its {len(found.steps)} steps follows what changed in those below it" if len(found.steps) > 1 else "it follows what changed"
+        return Cut(Strategy.STAGED, reason, found.lower, inputs=found.inputs, steps=found.steps)
 
     def _gathered(self, plan: Node, otherwise: Cut) -> Cut:
         if not self._shapes.reads_stream(plan):
@@ -235,8 +263,8 @@ class _Cutter:
         if isinstance(lower, Distinct):
             return Cut(Strategy.KEPT, "cut above the distinct rows", wide, "update", ALL_COLUMNS, upper)
         if self._shapes.keyed(lower):
-            return Cut(Strategy.KEPT, "cut above the rows that the keyed operator made", wide, "append", None, upper)
-        return Cut(Strategy.KEPT, "cut above the rows of the join", wide, "append", None, upper)
+            return Cut(Strategy.KEPT, "cut above the rows that the keyed operator made", wide, "append", None, upper, moves=Moves(adds_only=True))
+        return Cut(Strategy.KEPT, "cut above the rows of the join", wide, "append", None, upper, moves=Moves(adds_only=True))
 
     def _not_kept(self, lower: Node, plan: Node, on_close: bool) -> Iterator[tuple[bool, str]]:
         """Whatever keeps the rows of the one part that Spark maintains from being enough for the plan above it."""
@@ -258,7 +286,7 @@ class _Cutter:
     def _kept_aggregate(self, plan: Node, lower: Aggregate, wide: Aggregate, sort: SortKeys, on_close: bool) -> Cut:
         if on_close:
             reason = "cut above the aggregate, whose closed windows are kept"
-            return Cut(Strategy.KEPT, reason, wide, upper=above(plan, lower, sort.carried, sort))
+            return Cut(Strategy.KEPT, reason, wide, upper=above(plan, lower, sort.carried, sort), moves=Moves(adds_only=True))
         keys = hidden_keys(lower)
         flag = () if lower.having is None else (Item("", f"{KEEP}0"),)
         return Cut(
@@ -268,7 +296,8 @@ class _Cutter:
             "update",
             tuple(item.name or "" for item in keys),
             above(plan, lower, (*sort.carried, *keys, *flag), sort),
-            stable=group_names(lower),
+            stable=row_key(lower),
+            moves=ANY_WAY if flag else Moves(grows=_growing(lower)),
         )
 
     def _maintained(self, node: Node, on_close: bool) -> bool:
@@ -303,6 +332,16 @@ class _Cutter:
             if isinstance(part, Operate) and part.is_keyed and keyed_time(part, self._declared) is not None:
                 return True
         return False
+
+
+def _growing(node: Aggregate) -> dict[str, str]:
+    """The columns of an aggregate over rows that are only added whose values only grow: its counts and its maxima; and its minima, the other way."""
+    found: dict[str, str] = {}
+    for item in node.items:
+        for call in parsed(item.text).aggregates:
+            if (call.start, call.end) == (0, len(item.text)) and not call.distinct and call.name.lower() in _GROWS:
+                found[terms.item_name(item).lower()] = _GROWS[call.name.lower()]
+    return found
 
 
 def _selected(node: Node) -> Node:

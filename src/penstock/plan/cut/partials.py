@@ -7,10 +7,11 @@ rows, so that rows can be taken away again. Sums of DOUBLE have none: what was a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from penstock.plan.expression.calls import Call
+from penstock.plan.expression.parsed import parsed
 from penstock.plan.expression.tokens import matching, tokens
 
 WEIGHT = "__w"
@@ -33,25 +34,60 @@ _FILTER = ("filter", "(", "where")
 
 @dataclass(frozen=True)
 class Partial:
-    """`made` over weighted rows; partial results are merged by adding each column up. `final` says the aggregate in terms of `{0}`, `{1}`."""
+    """`made` over weighted rows; partial results are merged column by column by `merge`. `final` says the aggregate in terms of `{0}`, `{1}`."""
 
     made: tuple[str, ...]
     final: str
+    merge: str = "sum"
 
     def result(self, names: tuple[str, ...]) -> str:
         """The aggregate, its partial columns being called `names`."""
         return re.sub(r"\{(\d)\}", lambda found: names[int(found[1])], self.final)
 
 
-def with_inverse(text: str, call: Call, type_of: TypeOf) -> Partial | None:
+@dataclass(frozen=True)
+class Moves:
+    """What is known of how the rows that are aggregated change: only added, or by columns whose values only grow to the `max` or the `min`."""
+
+    adds_only: bool = False
+    grows: Mapping[str, str] = field(default_factory=dict)
+
+
+ANY_WAY = Moves()
+"""Of rows that may change in every way."""
+
+
+def partial_of(text: str, call: Call, type_of: TypeOf, moves: Moves = ANY_WAY) -> Partial | None:
     """The partial result of an aggregate from which rows can be taken away exactly; None where it has none.
 
+    Where rows are only ever added it need not have an inverse; nor where no value that goes is followed by one that would change the result.
     `type_of` gives the type of an aggregate over the same rows, as Spark prints types.
     """
-    condition = _condition(text[call.start : call.end])
+    condition = condition_of(text[call.start : call.end])
     if condition is None or call.distinct or call.over:
         return None
     arguments = tuple(argument if condition == "" else f"if({condition}, {argument}, NULL)" for argument in call.args)
+    name = call.name.lower()
+    if not condition and len(call.args) == 1 and moves.grows.get(parsed(call.args[0]).unwrapped.text.strip("`").lower()) == name:
+        return Partial((f"{name}({call.args[0]})",), "{0}", name)
+    return _with_inverse(call, condition, arguments, type_of) or (_merged(call, arguments, type_of) if moves.adds_only else None)
+
+
+def _merged(call: Call, arguments: tuple[str, ...], type_of: TypeOf) -> Partial | None:
+    """What has no inverse, of rows that are only added: as exact as one pass over them."""
+    name = call.name.lower()
+    match (name, arguments):
+        case ("min" | "max", (argument,)):
+            return Partial((f"{name}({argument})",), "{0}", name)
+        case ("sum", (argument,)) if type_of(f"sum({argument})") == "double":
+            return Partial((f"sum({argument})",), "{0}")
+        case ("avg" | "mean", (argument,)) if type_of(f"sum({argument})") == "double":
+            return Partial((f"sum({argument})", f"count({argument})"), "if({1} = 0, NULL, {0} / {1})")
+        case _:
+            return None
+
+
+def _with_inverse(call: Call, condition: str, arguments: tuple[str, ...], type_of: TypeOf) -> Partial | None:
     kept = _weighed(condition or "true")
     present = _weighed(" AND ".join([f"({argument}) IS NOT NULL" for argument in arguments] or ["true"]))
     match call.name.lower():
@@ -89,7 +125,7 @@ def _weighed(condition: str) -> str:
     return f"coalesce(sum(if({condition}, {WEIGHT}, 0)), 0)"
 
 
-def _condition(call: str) -> str | None:
+def condition_of(call: str) -> str | None:
     """What stands in the FILTER of a call; empty where it has none, None where another clause follows it."""
     found = tokens(call)
     opening = next(index for index, token in enumerate(found) if token.text == "(")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias
 
+from penstock.plan.cut.by_value import ByValue, can_be_counted
 from penstock.plan.cut.partials import COMBINE
 from penstock.plan.cut.split import Split
 from penstock.plan.expression.calls import Call
@@ -45,23 +46,43 @@ def split_distinct(node: Node, names: Names) -> Node:
     """`count(DISTINCT x)` becomes an aggregate over the groups of (keys, x), which Spark can keep."""
     if not isinstance(node, Aggregate) or node.grouping is not None or node.subs:
         return node
-    calls = [(text, call) for text in terms.texts_of(node) for call in parsed(text).aggregates]
-    if not _is_distinct_of_parts(node, calls):
+    split = _split_of_distinct(node, names)
+    if split is None:
         return node
-    sums = {text[call.start : call.end]: call for text, call in calls if call.name == "sum" and not call.distinct}
-    types = {text: decimal_of_sum(call, names.items_scope(node).look) for text, call in sums.items()}
-    if None in types.values():
-        return node  # a wider DECIMAL would have another scale in what is computed from it
-    arguments = [call.args for _, call in calls if call.distinct]
-    one = len(set(arguments)) == 1 and len(arguments[0]) == 1
-    split = Split(node.groups, distinct=True, one_argument=one, decimals={text: kind for text, kind in types.items() if kind})
     items = tuple(Item(split.lift(item.text), terms.item_name(item)) for item in node.items)
     having = terms.unaliased_having(node)
     having = None if having is None else split.lift(having)
     if not _can_be_split(node, split, items, having, names):
         return node
-    inner = Aggregate(node.input, (*node.groups, *split.arguments), split.items(), where=node.where)
+    below = split.input_below(node.input) if isinstance(split, ByValue) else node.input
+    inner = Aggregate(below, split.groups_below(), split.items(), where=node.where)
     return Aggregate(inner, split.group_names(), items, having, where=node.where)
+
+
+def _split_of_distinct(node: Aggregate, names: Names) -> Split | None:
+    """In which two the aggregate can be; None where it has no DISTINCT call, or would be answered wrongly in two."""
+    calls = [(text, call) for text in terms.texts_of(node) for call in parsed(text).aggregates]
+    by_value = _is_counted_by_value(node, calls)
+    if not by_value and not _is_distinct_of_parts(node, calls):
+        return None
+    sums = {text[call.start : call.end]: call for text, call in calls if call.name == "sum" and not call.distinct}
+    types = {text: decimal_of_sum(call, names.items_scope(node).look) for text, call in sums.items()}
+    if None in types.values():
+        return None  # a wider DECIMAL would have another scale in what is computed from it
+    decimals = {text: kind for text, kind in types.items() if kind}
+    if by_value:
+        return ByValue(node.groups, decimals)
+    arguments = [call.args for _, call in calls if call.distinct]
+    one = len(set(arguments)) == 1 and len(arguments[0]) == 1
+    return Split(node.groups, distinct=True, one_argument=one, decimals=decimals)
+
+
+def _is_counted_by_value(node: Aggregate, calls: list[tuple[str, Call]]) -> bool:
+    """Whether DISTINCT aggregates of several arguments, or with a FILTER, can be made of the counts of their values."""
+    distinct = [(text, call) for text, call in calls if call.distinct]
+    several = len({call.args for _, call in distinct}) > 1 or any(call.has_clause or len(call.args) > 1 for _, call in distinct)
+    plain = not any(parsed(text).has_window_function for text in terms.texts_of(node)) and _all_named(node) and not terms.groups_sessions(node)
+    return several and plain and all(can_be_counted(text, call) for text, call in calls)
 
 
 def _is_distinct_of_parts(node: Aggregate, calls: list[tuple[str, Call]]) -> bool:

@@ -43,6 +43,10 @@ class Split:
         taken = [parsed(group).output_name for group in self._groups]
         return own if own is not None and taken.count(own) == 1 else f"__g{index}"
 
+    def groups_below(self) -> tuple[str, ...]:
+        """The groups of the aggregate below."""
+        return (*self._groups, *self.arguments)
+
     def items(self) -> tuple[Item, ...]:
         """The select list of the aggregate below: groups, distinct arguments, partial results."""
         groups = tuple(Item(text, self._group_name(index)) for index, text in enumerate(self._groups))
@@ -66,9 +70,13 @@ class Split:
     def _call(self, text: str, call: Call) -> str:
         if call.distinct and self._distinct:
             return self._distinct_call(call)
-        if text not in self._calls:
-            self._calls.append(text)
-        name = f"__a{self._calls.index(text)}"
+        return self._combined(text, text, call)
+
+    def _combined(self, text: str, below: str, call: Call) -> str:
+        """The call in terms of what it is `below`."""
+        if below not in self._calls:
+            self._calls.append(below)
+        name = f"__a{self._calls.index(below)}"
         if not self._distinct:
             return name
         combined = f"{COMBINE[call.name.lower()]}({name})"

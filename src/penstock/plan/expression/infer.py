@@ -87,8 +87,9 @@ def call_type(call: Call, look: Look) -> str:
         return first
     if call.name in _LISTS:
         return UNKNOWN if first == UNKNOWN else f"array<{first}>"
-    if call.name in _SAME_OF_ALL:
-        return first if all(type_of(arg, look) == first for arg in call.args[1:]) else UNKNOWN
+    if call.name in _SAME_OF_ALL or call.name == "if":
+        kinds = {type_of(arg, look) for arg in call.args[call.name == "if" :] if arg.strip().lower() != "null"}
+        return kinds.pop() if len(kinds) == 1 else UNKNOWN
     if call.name in ("sum", "avg", "mean"):
         return _summed(first) if call.name == "sum" else _averaged(first)
     return UNKNOWN

@@ -43,11 +43,15 @@ def can_be_keyed(node: Aggregate) -> bool:
     return not starred and not repeats_a_set(node)
 
 
-def group_names(node: Aggregate) -> tuple[str, ...]:
-    """The output columns that are groups."""
-    groups = terms.grouping_expressions(node) if node.grouping is None or terms.is_group_by_all(node) else ()
-    named = [(terms.item_name(item), item.text) for item in node.items]
-    return tuple(name for name, text in named if name and any(_is_group(text, group, node) for group in groups))
+def row_key(node: Aggregate) -> tuple[str, ...] | None:
+    """The output columns that are groups, where all groups are among them: they tell the rows apart."""
+    if node.grouping is not None and not terms.is_group_by_all(node):
+        return None
+    groups = terms.grouping_expressions(node)
+    named = [(terms.item_name(item), item.text) for item in node.items if terms.item_name(item)]
+    found = {name: [group for group in groups if _is_group(text, group, node)] for name, text in named}
+    shown = {group for groups in found.values() for group in groups}
+    return tuple(name for name, of in found.items() if of) if shown == set(groups) else None
 
 
 def result_key(plan: Node) -> tuple[str, ...] | None:

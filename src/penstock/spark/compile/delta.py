@@ -14,7 +14,7 @@ from penstock.plan.cut.partials import WEIGHT
 from penstock.plan.model.nodes import Aggregate, Item
 from penstock.spark.compile import rows
 from penstock.spark.compile.operators import plan_frame
-from penstock.spark.compile.upper import Upper, answer
+from penstock.spark.compile.upper import Upper, answer, shown_of
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,11 @@ class DeltaPlan:
 
 def open_delta(session: SparkSession, upper: Upper) -> DeltaPlan | None:
     """The upper plan by changes, where its aggregates can take rows back and Spark gives the same columns for it; its input is registered."""
-    plan = upper.member.cut.upper
-    assert plan is not None
-    node = aggregate_of(plan, upper.input)
+    plan = upper.above.plan
+    if len(upper.above.inputs) != 1:
+        return None
+    (input_,) = upper.above.inputs
+    node = aggregate_of(plan, input_)
     if node is None or upper.ordered:
         return None
 
@@ -39,7 +41,7 @@ def open_delta(session: SparkSession, upper: Upper) -> DeltaPlan | None:
         return str(field.dataType.simpleString())
 
     try:
-        found = delta(plan, upper.input, type_of)
+        found = delta(plan, input_, type_of, upper.above.moves)
         if found is None:
             return None
         _weighed(session, upper, [], []).createOrReplaceTempView(CHANGED)
@@ -48,8 +50,8 @@ def open_delta(session: SparkSession, upper: Upper) -> DeltaPlan | None:
         given = plan_frame(session, upper.app, found.final).schema
     except AnalysisException:  # what the plan names is not to be had in two steps
         return None
-    own = {field.name: field.dataType for field in upper.columns.fields if field.name in rows.visible(upper.columns.names)}
-    same = {field.name: field.dataType for field in given.fields if field.name in rows.visible(given.names)} == own
+    own = {field.name: field.dataType for field in upper.columns.fields if field.name in upper.shown}
+    same = {field.name: field.dataType for field in given.fields if field.name in shown_of(given, upper.above)} == own
     return DeltaPlan(upper, found, partial_ddl) if same else None
 
 
@@ -67,7 +69,8 @@ def brought_up(session: SparkSession, plan: DeltaPlan, partials: Sequence[str]) 
     rows.from_json(session, partials, plan.partial_ddl).createOrReplaceTempView(PARTIAL)
     store = _as_rows(plan_frame(session, plan.upper.app, merged(plan.delta)), plan.delta)
     local = dict(zip(plan.delta.parts, plan.delta.groups, strict=True))
-    found = answer(plan_frame(session, plan.upper.app, plan.delta.final), plan.upper.member, local)
+    key = plan.upper.member.key if plan.upper.above.is_view else None
+    found = answer(plan_frame(session, plan.upper.app, plan.delta.final), plan.upper.shown, key, local)
     none = "cast(NULL AS BIGINT) AS count"
     return store.selectExpr("row", "key", "key AS part", "count").unionAll(found.selectExpr("row", "key", "part", none)).toArrow()
 
@@ -78,7 +81,6 @@ def _as_rows(frame: DataFrame, found: Delta) -> DataFrame:
 
 
 def _weighed(session: SparkSession, upper: Upper, old: Sequence[str], new: Sequence[str]) -> DataFrame:
-    gone, come = (
-        rows.from_json(session, lines, upper.input_ddl).selectExpr("*", f"{weight} AS {WEIGHT}") for lines, weight in ((old, "-1L"), (new, "1L"))
-    )
+    (ddl,) = upper.above.inputs.values()
+    gone, come = (rows.from_json(session, lines, ddl).selectExpr("*", f"{weight} AS {WEIGHT}") for lines, weight in ((old, "-1L"), (new, "1L")))
     return gone.unionAll(come)

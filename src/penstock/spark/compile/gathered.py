@@ -6,7 +6,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, StructType
 
-from penstock.plan.cut.gather import INPUT, ROWS
+from penstock.plan.cut.gather import ROWS
+from penstock.plan.cut.inputs import INPUT
 from penstock.plan.model.nodes import names_read
 from penstock.share.jobs import Member
 from penstock.spark.compile import rows
@@ -46,7 +47,8 @@ def evaluated(groups: DataFrame, app: AppContext, member: Member) -> pa.Table:
             if name.startswith(ROWS):
                 held.selectExpr(f"inline({name})").createOrReplaceTempView(INPUT + name.removeprefix(ROWS))
         keys = [label for _, label in member.cut.parts]
+        found = plan_frame(session, app, plan)
         touched = held.selectExpr("cast(NULL AS STRING) AS row", "cast(NULL AS STRING) AS key", f"{rows.as_json(groups.schema, keys)} AS part")
-        return touched.unionAll(answer(plan_frame(session, app, plan), member, dict(member.cut.parts))).toArrow()
+        return touched.unionAll(answer(found, rows.visible(found.columns), member.key, dict(member.cut.parts))).toArrow()
     finally:
         held.unpersist()

@@ -11,6 +11,7 @@ from pyspark.sql.types import StructType
 
 from penstock.plan.cut.decide import Strategy
 from penstock.plan.cut.divide import KEEP
+from penstock.plan.cut.steps import ROW, TAG
 from penstock.plan.model.keys import ALL_COLUMNS
 from penstock.plan.model.nodes import Item, Node, Project, Scan, Union, walk
 from penstock.share.jobs import Member
@@ -61,9 +62,28 @@ def encoded(lower: Lower) -> DataFrame:
 
 
 def collected(rows_of_epoch: DataFrame) -> pa.Table:
-    """What `encoded` gives, here. Its columns are known: `toArrow` would ask the JVM for them and for settings in every epoch."""
+    """What `encoded` gives, here."""
+    return collected_as(rows_of_epoch, _ENCODED)
+
+
+def collected_as(rows_of_epoch: DataFrame, columns: pa.Schema) -> pa.Table:
+    """Rows with these columns, here. They are known: `toArrow` would ask the JVM for them and for settings in every epoch."""
     batches = rows_of_epoch._collect_as_arrow()  # type: ignore[operator]
-    return pa.Table.from_batches(batches) if batches else _ENCODED.empty_table()
+    return pa.Table.from_batches(batches) if batches else columns.empty_table()
+
+
+def tagged(lower: Lower) -> DataFrame:
+    """The number of its input and the text of every row: what an epoch adds to the inputs of steps."""
+    fields = [field for field in lower.columns.fields if field.name != TAG]
+    lines = ", ".join(rows.value_as_json(field.name, field.dataType) for field in fields)
+    return lower.frame.selectExpr(TAG, f"coalesce({lines}) AS {ROW}")
+
+
+def tagged_columns(lower: Lower, number: int) -> str:
+    """The columns of the input of this number, as DDL."""
+    kind = lower.columns[f"{ROW}{number}"].dataType
+    assert isinstance(kind, StructType)
+    return rows.ddl(kind)
 
 
 def _register_once(spark: SparkSession, app: AppContext) -> None:

@@ -58,6 +58,11 @@ def _one_zero(value: str, kind: DataType) -> str:
     return f"({value} + cast(0 AS {kind.simpleString()}))" if isinstance(kind, FloatType | DoubleType) else value
 
 
+def value_as_json(name: str, kind: DataType) -> str:
+    """The same of the fields of one column, a struct; NULL where that is NULL."""
+    return f"to_json({_plain(quote(name), kind)}, {_ALL_FIELDS})"
+
+
 def _plain(value: str, kind: DataType, depth: int = 0) -> str:
     """`value` with every part that JSON cannot carry exactly turned into text."""
     if not _needs_text(kind):

@@ -30,7 +30,7 @@ class JobTables:
         self._job, self._checkpoint = job, generation.checkpoint
         recomputed = job.cut.strategy is Strategy.RECOMPUTE
         self._below = frozenset(() if recomputed else names_read(job.cut.lower))
-        above = (names_read(member.cut.upper) for member in job.members if member.cut.upper is not None)
+        above = (names_read(plan) for member in job.members for plan in member.cut.above)
         self._whole = frozenset(app.declared.tables if recomputed else (name for names in above for name in names))
         self._state = app.state
         self._noted: dict[str, str] = {}

@@ -267,9 +267,9 @@ def test_bounded_state_gives_no_warning(sql: str) -> None:
 
 RECOMPUTED = [
     ("SELECT id, rank() OVER (ORDER BY amount) AS place FROM payments", "rank() OVER (...) compares each row with others"),
-    ("SELECT id FROM payments ORDER BY amount DESC LIMIT 3", "ORDER BY ... LIMIT chooses among all rows"),
+    ("SELECT id FROM payments ORDER BY amount DESC", "ORDER BY ... LIMIT chooses among all rows"),
     ("SELECT session_window, count(*) AS n FROM payments GROUP BY session_window(at, '1 hour')", "a session may still be joined to another"),
-    ("SELECT id FROM payments WHERE amount > (SELECT avg(amount) FROM payments)", "a subquery"),
+    ("SELECT a.id FROM payments a JOIN payments b ON a.amount < b.amount", "its JOIN equates no column"),
 ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.plan.cut.delta import delta
+from penstock.plan.cut.partials import Moves
 from penstock.plan.model.text import sql
 from penstock.plan.sql.select import parse_select
 
@@ -44,6 +45,7 @@ def test_what_can_be_taken_away_again_is_added_up(text: str) -> None:
         "SELECT k, count(*) AS c FROM (SELECT a.* FROM kept a JOIN cards ON a.card = cards.card) GROUP BY k",
         "SELECT k, count(*) AS n, rank() OVER (ORDER BY count(*)) AS r FROM kept GROUP BY k",
         "SELECT k, count(*) AS n FROM kept GROUP BY ROLLUP (k)",
+        "SELECT session_window.start AS s, count(*) AS n FROM kept GROUP BY session_window(at, '5 minutes')",
         "SELECT a.k, count(*) AS n FROM kept a JOIN kept b ON a.k = b.k GROUP BY a.k",
         "SELECT k, count(*) AS n FROM kept GROUP BY k ORDER BY n LIMIT 3",
         "SELECT k, session_window.start AS s, count(*) AS n FROM kept GROUP BY session_window(at, '5 minutes'), k",
@@ -54,3 +56,18 @@ def test_what_can_be_taken_away_again_is_added_up(text: str) -> None:
 )
 def test_what_cannot_is_left_to_another_way(text: str) -> None:
     assert delta(parse_select(text, "app.sql"), "kept", type_of) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "moves", "holds"),
+    [
+        ("SELECT k, min(n) AS m, sum(x) AS s, avg(x) AS a FROM kept GROUP BY k", Moves(adds_only=True), True),
+        ("SELECT k, collect_list(n) AS l FROM kept GROUP BY k", Moves(adds_only=True), False),
+        ("SELECT k, max(n) AS m FROM kept GROUP BY k", Moves(grows={"n": "max"}), True),
+        ("SELECT k, min(n) AS m FROM kept GROUP BY k", Moves(grows={"n": "max"}), False),
+        ("SELECT k, max(n + 1) AS m FROM kept GROUP BY k", Moves(grows={"n": "max"}), False),
+        ("SELECT k, max(n) AS m FROM kept WHERE n < 3 GROUP BY k", Moves(grows={"n": "max"}), False),
+    ],
+)
+def test_what_has_no_inverse_is_merged_where_nothing_is_taken_away_that_counts(text: str, moves: Moves, holds: bool) -> None:
+    assert (delta(parse_select(text, "app.sql"), "kept", type_of, moves) is not None) is holds

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.plan.cut.follow import can_be_indexed, local_to
+from penstock.plan.model.nodes import Node
 from penstock.plan.sql.select import parse_select
 
 COLUMNS = ("window", "card", "n")
@@ -36,27 +37,40 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "local"), CASES, ids=[text for text, _ in CASES])
-def test_columns_to_which_a_plan_is_local(text: str, local: dict[str, str]) -> None:
-    assert local_to(parse_select(text, "app.sql"), "kept", COLUMNS)[1] == local
+def local(plan: Node, key: tuple[str, ...] | None = None) -> dict[str, str]:
+    """The columns of the result that say its part, with those of the input."""
+    return {name: dict(sources)["kept"] for name, sources in local_to(plan, {"kept": COLUMNS}, key)[1].items()}
+
+
+@pytest.mark.parametrize(("text", "columns"), CASES, ids=[text for text, _ in CASES])
+def test_columns_to_which_a_plan_is_local(text: str, columns: dict[str, str]) -> None:
+    assert local(parse_select(text, "app.sql")) == columns
+
+
+def test_over_several_inputs_a_plan_is_local_to_what_all_of_them_have() -> None:
+    inputs = {"kept": COLUMNS, "other": ("card", "m")}
+    joined = parse_select("SELECT o.m FROM kept k LEFT JOIN other o ON k.card = o.card", "app.sql")
+    assert local_to(joined, inputs)[1] == {"__p_kept_card_other_card": frozenset({("kept", "card"), ("other", "card")})}
+    assert local_to(joined, inputs, are_comparable=lambda sources: False)[1] == {}
+    assert local_to(parse_select("SELECT o.m FROM kept k JOIN other o ON k.n < o.m", "app.sql"), inputs)[1] == {}
 
 
 def test_a_column_that_is_left_out_or_computed_travels_on_under_a_hidden_name() -> None:
     text = "SELECT * EXCEPT (card), upper(card) AS card, rank() OVER (PARTITION BY card ORDER BY n) AS r FROM kept"
-    assert local_to(parse_select(text, "app.sql"), "kept", COLUMNS)[1] == {"__p_kept_card": "card"}
+    assert local(parse_select(text, "app.sql")) == {"__p_kept_card": "card"}
 
 
 def test_columns_whose_names_are_alike_travel_on_under_names_of_their_own() -> None:
-    local = local_to(parse_select("SELECT n + 1 AS m FROM kept", "app.sql"), "kept", ("a b", "a_b", "n"), ("a b", "a_b"))[1]
-    assert sorted(local.values()) == ["a b", "a_b"]
+    found = local_to(parse_select("SELECT n + 1 AS m FROM kept", "app.sql"), {"kept": ("a b", "a_b", "n")}, ("a b", "a_b"))[1]
+    assert sorted(dict(sources)["kept"] for sources in found.values()) == ["a b", "a_b"]
 
 
 def test_the_key_is_enough_where_the_plan_is_local_to_all_of_it() -> None:
     plan = parse_select("SELECT card AS c, n + 1 AS m FROM kept WHERE n > 2", "app.sql")
-    assert local_to(plan, "kept", COLUMNS, ("card",))[1] == {"c": "card"}
-    assert local_to(plan, "kept", COLUMNS, ("window", "card"))[1] == {"c": "card", "__p_kept_window": "window"}
+    assert local(plan, ("card",)) == {"c": "card"}
+    assert local(plan, ("window", "card")) == {"c": "card", "__p_kept_window": "window"}
     ranked = parse_select("SELECT n, card, rank() OVER (PARTITION BY card ORDER BY n) AS r FROM kept", "app.sql")
-    assert local_to(ranked, "kept", COLUMNS, ("window", "card"))[1] == {"card": "card"}
+    assert local(ranked, ("window", "card")) == {"card": "card"}
 
 
 def test_a_name_that_no_path_can_say_is_not_indexed() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.plan.load import merged
-from penstock.plan.model.keys import group_names
+from penstock.plan.model.keys import row_key
 from penstock.plan.model.nodes import Aggregate, Item, walk
 from penstock.plan.model.text import sql
 from penstock.plan.sql.select import parse_select
@@ -72,7 +72,7 @@ def test_a_constant_keeps_its_name_and_is_the_group() -> None:
     plan = parse_select("SELECT 3, name, count(*) AS k FROM people GROUP BY 1, name")
     assert isinstance(plan, Aggregate)
     assert plan.items[0] == Item("cast(3 AS INT)", "3")
-    assert group_names(plan) == ("3", "name")
+    assert row_key(plan) == ("3", "name")
 
 
 @pytest.mark.parametrize(

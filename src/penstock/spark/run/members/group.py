@@ -23,8 +23,7 @@ from penstock.spark.run.delivery.outlet import Seen
 from penstock.spark.run.epoch_input import EpochInput
 from penstock.spark.run.job_tables import JobTables
 from penstock.spark.run.members.lineage import Lineage
-from penstock.spark.run.strategy.followers import Follower, on_view, partials_name
-from penstock.spark.run.strategy.kept import kept_name
+from penstock.spark.run.strategy.followers import Follower, on_view
 from penstock.spark.run.strategy.open import open_strategy
 from penstock.spark.run.strategy.protocol import FromStored, has_news
 from penstock.store.generations import ViewGeneration
@@ -150,7 +149,7 @@ class Group:
         """Decide what the epoch writes; in the first of a generation its rows replace those of the one before."""
         if epoch.first:
             for member in self._members:
-                epoch.add(Reset(member.name), Reset(kept_name(member)), Reset(partials_name(member)))
+                epoch.add(Reset(member.name, kept=True))
         self.strategy.evaluate(table, epoch)
         if has_news(table, epoch):
             for follower in self._followers:

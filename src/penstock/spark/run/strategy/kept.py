@@ -6,15 +6,14 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.plan.cut.divide import KEPT
-from penstock.share.jobs import Member
 from penstock.spark.compile import rows
 from penstock.spark.compile.frames import AppContext
 from penstock.spark.compile.lower import Lower, collected, encoded
-from penstock.spark.compile.upper import open_upper
+from penstock.spark.compile.upper import Above, open_upper
 from penstock.spark.run.strategy.direct import as_write
 from penstock.spark.run.strategy.followers import Follower
 from penstock.spark.run.strategy.protocol import has_news
-from penstock.store.forgetting import KEPT_PREFIX
+from penstock.store.forgetting import kept_name
 from penstock.store.protocol import Store
 from penstock.store.writes import RowsAsOf
 
@@ -25,9 +24,11 @@ class Kept:
     reads_history = False
 
     def __init__(self, batch_session: SparkSession, app: AppContext, lower: Lower, store: Store) -> None:
-        self._lower, self._name = lower, kept_name(lower.member)
-        upper = open_upper(batch_session, app, lower.member, KEPT, rows.ddl(lower.columns))
-        self._follower = Follower(batch_session, upper, self._name, store)
+        cut = lower.member.cut
+        assert cut.upper is not None
+        self._lower, self._name = lower, kept_name(lower.member.name)
+        above = Above(cut.upper, {KEPT: rows.ddl(lower.columns)}, key=cut.stable, moves=cut.moves)
+        self._follower = Follower(batch_session, open_upper(batch_session, app, lower.member, above), {KEPT: self._name}, store)
         self.occurrences = lower.occurrences
         self.columns = self._follower.columns
 
@@ -47,8 +48,3 @@ class Kept:
 
     def renew(self, epoch: RowsAsOf) -> None:
         self._follower.renew(epoch)
-
-
-def kept_name(member: Member) -> str:
-    """The name under which a view's kept rows stand in the store."""
-    return f"{KEPT_PREFIX}{member.name}"

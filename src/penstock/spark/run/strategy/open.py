@@ -15,6 +15,7 @@ from penstock.spark.run.strategy.gathered import Gathered
 from penstock.spark.run.strategy.kept import Kept
 from penstock.spark.run.strategy.protocol import Strategy
 from penstock.spark.run.strategy.recomputed import Recomputed
+from penstock.spark.run.strategy.staged import Staged
 from penstock.store.protocol import Store
 
 
@@ -25,6 +26,8 @@ def open_strategy(batch_session: SparkSession, app: AppContext, lower: Lower, hi
             return Direct(lower) if lower.member.stored else Unstored(lower)
         case Name.KEPT:
             return Kept(batch_session, app, lower, store)
+        case Name.STAGED:
+            return Staged(batch_session, app, lower, store)
         case Name.GATHERED:
             return Gathered(batch_session, app, lower)
         case Name.RECOMPUTE:

@@ -1,0 +1,1 @@
+SELECT auction, bidder FROM bids EXCEPT SELECT id, seller FROM auctions

@@ -1,0 +1,3 @@
+SELECT auction, bidder, price
+FROM (SELECT auction, bidder, price, row_number() OVER (PARTITION BY auction ORDER BY price DESC, "at", bidder) AS place FROM bids) w
+WHERE place = 1 ORDER BY price DESC, auction LIMIT 3
