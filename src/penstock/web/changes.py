@@ -83,6 +83,7 @@ class Follower:
             for batch in found or ():
                 yield batch
                 quiet_at = loop.time() + QUIET_S
+            await asyncio.sleep(0)  # who catches up with many epochs at hand lets the others have their turn
             if found is None:
                 with suppress(TimeoutError):
                     async with asyncio.timeout_at(quiet_at):
