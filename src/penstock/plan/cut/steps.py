@@ -14,6 +14,7 @@ from penstock.plan.cut.correlation import names_around
 from penstock.plan.cut.follow import Way, way_of
 from penstock.plan.cut.inputs import Input, described, inputs_of, known_columns, mentioned
 from penstock.plan.cut.joined import joins_apart
+from penstock.plan.cut.members import members_once
 from penstock.plan.cut.not_in import named, without_not_in
 from penstock.plan.cut.partials import Moves
 from penstock.plan.cut.shape import Shapes, collates
@@ -136,7 +137,7 @@ class _Builder:
         if found is not None:
             return found
         opened = self._opened(plan)
-        found = self._step(opened)
+        found = self._step(opened) or self._step(members_once(opened, self._reads, self._once))
         if found is not None:
             return found
         for below, above in joins_apart(opened, self._names):
@@ -187,6 +188,14 @@ class _Builder:
 
         return swap(plan), tables
 
+    def _reads(self, plan: Node) -> bool:
+        return bool(self._read(plan)) and self._shapes.stateless(plan)
+
+    def _once(self, scan: Scan) -> Scan:
+        """The rows of an input, each once."""
+        columns = tuple(Item(quote(name), name) for name in self._schemas[scan.name].names)
+        return self.add(Aggregate(scan, tuple(item.text for item in columns), columns)) if scan.name in self._adds_only else scan
+
     def _read(self, plan: Node) -> tuple[str, ...]:
         return tuple(name for name in names_read(plan) if name in self._schemas)
 
@@ -208,9 +217,9 @@ class _Builder:
         if node.subs:
             raise NotStaged("it sorts by a subquery")
         if isinstance(node.input, Project):
-            block = self._opened(node.input)
-            if self._shapes.stateless(block):
-                return replace(node, input=block)
+            sorted_ = replace(node, input=self._opened(node.input))
+            if self._shapes.stateless(sorted_.input) and self._step(sorted_) is not None:
+                return sorted_
         select = node.input.input if isinstance(node.input, Distinct) else node.input
         items = select.items if isinstance(select, Project | Aggregate) else ()
         keys: list[str] = []
