@@ -112,6 +112,7 @@ class _Builder:
         self._small: set[str] = set()
         self._single: set[str] = set()
         self._known: dict[Node, Scan] = {}
+        self._apart: dict[str, str] = {}
         self._shapes = Shapes(lambda name: name in self._schemas)
         self.steps: list[Step] = []
 
@@ -150,7 +151,7 @@ class _Builder:
 
     @property
     def _names(self) -> Names:
-        return Names(lambda name: self._schemas.get(name) or self._schema_of(name))
+        return Names(lambda name: self._schemas.get(self._apart.get(name, name)) or self._schema_of(name))
 
     def _step(self, plan: Node) -> Step | None:
         """The plan as one step; None where that would look at all rows of a stream."""
@@ -182,7 +183,7 @@ class _Builder:
         def swap(node: Node) -> Node:
             if isinstance(node, Scan) and node.name in self._schemas:
                 name = f"{node.name}_{len(tables)}"
-                tables[name] = node.name
+                tables[name] = self._apart[name] = node.name
                 return replace(node, name=name)
             return rebuild(node, swap)
 
@@ -257,7 +258,8 @@ class _Builder:
         """Whether there are as many rows as there are groups, not as many as a stream has."""
         match node:
             case Scan():
-                return node.name in self._small or not self._read(node)
+                name = self._apart.get(node.name, node.name)
+                return name in self._small or name not in self._schemas
             case Aggregate() | Distinct():
                 return True
             case Alias() | Filter() | Generate():

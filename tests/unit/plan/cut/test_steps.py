@@ -64,6 +64,7 @@ def test_a_plan_that_occurs_twice_is_kept_once_and_rows_joined_by_two_columns_ar
     assert len(twice.steps) == 2
     apart = decided("SELECT x.id FROM a x JOIN a y ON x.k = y.v WHERE x.v > (SELECT count(*) FROM b)")
     assert apart.inputs == ("__g0", "__g1")
+    assert decided("SELECT id, rank() OVER (ORDER BY id) AS r FROM (SELECT x.id FROM a x LEFT JOIN a y ON x.k = y.v)").strategy is Strategy.RECOMPUTE
 
 
 def test_aggregates_over_the_same_rows_by_the_same_groups_are_kept_as_one() -> None:
