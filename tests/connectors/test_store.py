@@ -164,6 +164,19 @@ def test_kept_rows_are_read_by_part_and_not_logged(store: Store) -> None:
     assert len(store.held("__kept:j", [str(n) for n in range(2_000)] + ["q"])) == 1
 
 
+def test_what_a_plan_keeps_goes_with_its_view_or_is_forgotten_with_its_first_epoch(store: Store) -> None:
+    driver = Driver(store)
+    names = ("v", "__kept:v", "__kept.__g0:v", "__kept.__s0:v", "__partial:v", "__partial.__s0:v")
+    others = ("w", "__kept:w:v", "__kept.__g0:vv")
+    driver.write(*(lambda writer, name=name: writer.append(name, ["1"]) for name in (*names, *others)))
+    driver.write(lambda writer: writer.reset("v"))
+    assert [store.count(name) for name in names] == [0, 1, 1, 1, 1, 1]
+    driver.write(lambda writer: writer.reset("v", kept=True))
+    assert [store.count(name) for name in (*names, *others)] == [0] * len(names) + [1] * len(others)
+    store.drop_view("vv")
+    assert [store.count(name) for name in others] == [1, 1, 0]
+
+
 def test_rows_can_be_read_by_key_and_by_the_values_of_columns(store: Store) -> None:
     driver = Driver(store)
     odd = [json.dumps({"k": "a\u001f\u0000/é'\"", "n": 1, "x": None}), '{"k":"b","n":1.0E10,"x":{"y":[1]}}', '{"k":"b","n":null,"x":null}']
@@ -176,6 +189,7 @@ def test_rows_can_be_read_by_key_and_by_the_values_of_columns(store: Store) -> N
         assert [row.row for row in store.held_like("v", ["k", "x"], ['{"k":"b","x":null}'])] == odd[2:3]
         assert [row.row for row in store.held_like("v", ["k", "x"], [odd[0]])] == [odd[0], odd[0]]
         assert [row.row for row in store.held_like("v", ["n"], [odd[1]])] == odd[1:2]
+        assert [row.row for row in store.held_like("v", ["k"], [], [(["j"], ['{"j":"b"}']), (["k"], [odd[1]])])] == odd[1:3]
         assert store.held_like("v", ["k"], []) == store.held_like("none", ["k"], odd) == []
     driver.write(lambda writer: writer.append("v", [odd[1]]))
     assert [row.row for row in store.held_like("v", ["k", "x"], [odd[1]])] == [odd[1], odd[1]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -11,10 +12,11 @@ from penstock.plan.cut.follow import Way, way
 from penstock.plan.cut.shape import Shapes, window_of
 from penstock.plan.cut.steps import Step
 from penstock.plan.cut.times import closes, times_grouped
+from penstock.plan.expression.parsed import parsed
 from penstock.plan.model.declare import Declaration, Declared, Stream
 from penstock.plan.model.matching import kept_for, taken_apart
 from penstock.plan.model.names import schemas
-from penstock.plan.model.nodes import Aggregate, Operate, Order, names_read, walk
+from penstock.plan.model.nodes import Aggregate, Operate, Order, Project, names_read, walk
 from penstock.plan.model.pattern import Pattern
 from penstock.plan.model.pattern_shape import way as way_of
 from penstock.plan.model.terms import grouping_expressions
@@ -23,6 +25,7 @@ from penstock.plan.model.watermarks import scoped
 from penstock.share.jobs import Job, Member, jobs, outputs
 from penstock.sink.options import delivery_of
 
+_ENGINE_NAME = re.compile(r"`?\b(\w*__\w+)\b`?")
 _COSTS = {
     Strategy.STATELESS: "one pass over new rows; no state",
     Strategy.INCREMENTAL: "one update of state per new row and window",
@@ -120,7 +123,14 @@ def _pattern(pattern: Pattern) -> str:
 
 
 def _cost(cut: Cut, declared: Declared) -> str:
-    """What an epoch costs, in rows that it looks at."""
+    """What an epoch costs, in rows that it looks at; the engine's own names of groups and columns in the words of the query."""
+    found = _cost_in_engine_names(cut, declared)
+    blocks = (part for plan in (cut.lower, *cut.above) for part in walk(plan) if isinstance(part, Project | Aggregate))
+    meant = {item.name: item.text.replace("`", "") for part in blocks for item in part.items if item.name is not None and "__" in item.name}
+    return _ENGINE_NAME.sub(lambda name: meant.get(name[1], name[1]), found)
+
+
+def _cost_in_engine_names(cut: Cut, declared: Declared) -> str:
     if cut.strategy is Strategy.STAGED:
         called = {step.name: f"step {number}" for number, step in enumerate(cut.steps, start=1)}
         return "; ".join(f"{called[step.name]}: {_cost_of_step(step, called)}" for step in cut.steps)
@@ -173,11 +183,20 @@ def _state(member: Member, declared: Declared) -> str:
     if cut.strategy is Strategy.ON_VIEW:
         return f"the rows of {cut.base}, in the results store"
     if cut.strategy is Strategy.STAGED:
-        return "the needed columns of every row and the rows of every step, in the results store, never dropped: it grows with the stream"
+        steps = "and what each step gives, " if len(cut.steps) > 1 else ""
+        return f"{_columns_kept(cut)} of every row, {steps}in the results store, never dropped: it grows with the stream"
     if cut.strategy is Strategy.GATHERED:
-        return "the needed columns of every row, by group, never dropped: a group grows with its rows"
+        return f"{_columns_kept(cut)} of every row, by group, never dropped: a group grows with its rows"
     keyed = next((part for part in walk(cut.lower) if isinstance(part, Operate) and part.is_keyed), None)
     return _kept_by_spark(cut, scoped(member.view, declared.declarations)) if keyed is None else _kept_by_key(keyed, cut)
+
+
+def _columns_kept(cut: Cut) -> str:
+    """The columns of each kind of rows that the plan above the cut needs."""
+    items = (item for part in walk(cut.lower) if isinstance(part, Project) for item in part.items)
+    calls = (parsed(item.text).calls[0] for item in items if item.text.startswith("named_struct("))
+    kinds = dict.fromkeys(f"({', '.join(parsed(name).tokens[0].value for name in call.args[::2])})" for call in calls)
+    return " and ".join(kinds)
 
 
 def _kept_by_spark(cut: Cut, entries: Mapping[str, Declaration]) -> str:

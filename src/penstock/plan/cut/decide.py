@@ -27,6 +27,7 @@ from penstock.plan.cut.rewrite import RULES_OF_CHANGES, from_around, rewrite
 from penstock.plan.cut.shape import Shapes, window_of
 from penstock.plan.cut.steps import NotStaged, Step, staged
 from penstock.plan.cut.times import closes, keyed_time, times_grouped
+from penstock.plan.cut.united import united
 from penstock.plan.expression.parsed import parsed
 from penstock.plan.model import terms
 from penstock.plan.model.declare import Declaration, Emit, Stream, View
@@ -245,6 +246,9 @@ class _Cutter:
 
     def _kept(self, plan: Node, rewritten: Node, *, on_close: bool) -> Cut:
         lowers = list(dict.fromkeys(self._lowers(rewritten, on_close)))
+        as_one = united(rewritten, lowers) if len(lowers) > 1 else None
+        if as_one is not None:
+            rewritten, lowers = as_one, list(dict.fromkeys(self._lowers(as_one, on_close)))
         if len(lowers) != 1 or isinstance(lowers[0], Opaque) or self._shapes.stateless(lowers[0]):
             general = "its parts cannot be kept together" if len(lowers) > 1 else "it needs all rows of the stream at once"
             return Cut(Strategy.RECOMPUTE, reason_to_recompute(plan, self._shapes) or general, plan)

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 
 from penstock.plan.cut.delta import carried
 from penstock.plan.cut.shape import Shapes, collates
-from penstock.plan.model.nodes import Node, Order, Scan, names_read, walk
+from penstock.plan.expression.parsed import parsed
+from penstock.plan.model.nodes import Alias, Filter, Node, Order, Project, Scan, names_read, walk
 
 LINE = "__line"
 _SPARE = 100
@@ -36,10 +37,15 @@ def first_of(plan: Node, input_: str) -> First | None:
         return None
     if not plan.limit.isdigit() or not (plan.offset or "0").isdigit() or collates(plan):
         return None
-    once = sum(isinstance(part, Scan) and part.name == input_ for part in walk(plan)) == 1
-    rows = carried(plan.input, Scan(input_), (LINE,), Scan(input_)) if once and Shapes(lambda name: name == input_).stateless(plan.input) else None
+    alone = Shapes(lambda name: name == input_).stateless(plan.input) and all(map(_keeps_rows_apart, walk(plan.input)))
+    rows = carried(plan.input, Scan(input_), (LINE,), Scan(input_)) if alone else None
     asked = int(plan.limit) + int(plan.offset or 0)
     return None if rows is None else First(replace(plan, input=rows, limit=None, offset=None), asked)
+
+
+def _keeps_rows_apart(node: Node) -> bool:
+    """Whether a row gives one row at most: a candidate counts once."""
+    return isinstance(node, Scan | Alias | Filter) or (isinstance(node, Project) and not any(parsed(item.text).makes_rows for item in node.items))
 
 
 def still_first(ranked: Sequence[str], gone: Sequence[str], last: str | None, found: First) -> tuple[list[str], bool] | None:

@@ -14,6 +14,7 @@ from penstock.plan.cut.correlation import names_around
 from penstock.plan.cut.follow import Way, way_of
 from penstock.plan.cut.inputs import Input, described, inputs_of, known_columns, mentioned
 from penstock.plan.cut.joined import joins_apart
+from penstock.plan.cut.members import members_once
 from penstock.plan.cut.not_in import named, without_not_in
 from penstock.plan.cut.partials import Moves
 from penstock.plan.cut.shape import Shapes, collates
@@ -111,6 +112,7 @@ class _Builder:
         self._small: set[str] = set()
         self._single: set[str] = set()
         self._known: dict[Node, Scan] = {}
+        self._apart: dict[str, str] = {}
         self._shapes = Shapes(lambda name: name in self._schemas)
         self.steps: list[Step] = []
 
@@ -136,7 +138,7 @@ class _Builder:
         if found is not None:
             return found
         opened = self._opened(plan)
-        found = self._step(opened)
+        found = self._step(opened) or self._step(members_once(opened, self._reads, self._once))
         if found is not None:
             return found
         for below, above in joins_apart(opened, self._names):
@@ -149,7 +151,7 @@ class _Builder:
 
     @property
     def _names(self) -> Names:
-        return Names(lambda name: self._schemas.get(name) or self._schema_of(name))
+        return Names(lambda name: self._schemas.get(self._apart.get(name, name)) or self._schema_of(name))
 
     def _step(self, plan: Node) -> Step | None:
         """The plan as one step; None where that would look at all rows of a stream."""
@@ -181,11 +183,19 @@ class _Builder:
         def swap(node: Node) -> Node:
             if isinstance(node, Scan) and node.name in self._schemas:
                 name = f"{node.name}_{len(tables)}"
-                tables[name] = node.name
+                tables[name] = self._apart[name] = node.name
                 return replace(node, name=name)
             return rebuild(node, swap)
 
         return swap(plan), tables
+
+    def _reads(self, plan: Node) -> bool:
+        return bool(self._read(plan)) and self._shapes.stateless(plan)
+
+    def _once(self, scan: Scan) -> Scan:
+        """The rows of an input, each once."""
+        columns = tuple(Item(quote(name), name) for name in self._schemas[scan.name].names)
+        return self.add(Aggregate(scan, tuple(item.text for item in columns), columns)) if scan.name in self._adds_only else scan
 
     def _read(self, plan: Node) -> tuple[str, ...]:
         return tuple(name for name in names_read(plan) if name in self._schemas)
@@ -208,9 +218,9 @@ class _Builder:
         if node.subs:
             raise NotStaged("it sorts by a subquery")
         if isinstance(node.input, Project):
-            block = self._opened(node.input)
-            if self._shapes.stateless(block):
-                return replace(node, input=block)
+            sorted_ = replace(node, input=self._opened(node.input))
+            if self._shapes.stateless(sorted_.input) and self._step(sorted_) is not None:
+                return sorted_
         select = node.input.input if isinstance(node.input, Distinct) else node.input
         items = select.items if isinstance(select, Project | Aggregate) else ()
         keys: list[str] = []
@@ -248,7 +258,8 @@ class _Builder:
         """Whether there are as many rows as there are groups, not as many as a stream has."""
         match node:
             case Scan():
-                return node.name in self._small or not self._read(node)
+                name = self._apart.get(node.name, node.name)
+                return name in self._small or name not in self._schemas
             case Aggregate() | Distinct():
                 return True
             case Alias() | Filter() | Generate():

@@ -11,6 +11,7 @@ from penstock.plan.cut.follow import Way
 from penstock.plan.model.declare import Declaration, Emit, Stream, Table, View
 from penstock.plan.model.names import Names
 from penstock.plan.model.nodes import Scan
+from penstock.plan.model.text import sql
 from penstock.plan.sql.select import parse_select
 from penstock.schema import Column, Schema
 
@@ -40,7 +41,12 @@ def decided(text: str) -> Cut:
         ("SELECT id FROM a WHERE k NOT IN (SELECT k FROM b)", [Way(groups=()), Way(groups=()), Way(parts=("k",))]),
         ("SELECT id, v FROM a ORDER BY v DESC LIMIT 3 OFFSET 1", [Way(first=4)]),
         (f"SELECT k, v FROM ({RANKED}) WHERE place = 1 ORDER BY v DESC LIMIT 3", [Way(parts=("k",)), Way(first=3)]),
+        ("SELECT id, word FROM a LATERAL VIEW explode(split(g, ' ')) w AS word ORDER BY id, word LIMIT 3", [Way(parts=("id", "g")), Way(first=3)]),
+        ("SELECT t.g, a.id FROM a JOIN t ON a.k = t.k ORDER BY a.id, t.g LIMIT 3", [Way(parts=("id", "k", "g")), Way(first=3)]),
         ("SELECT max(n) AS m FROM (SELECT k, sum(v) AS n FROM a GROUP BY k UNION ALL SELECT k, v FROM b)", None),
+        ("SELECT a.g, count(b.id) AS n FROM a LEFT JOIN b ON a.k = b.k GROUP BY a.g", [Way(parts=("k",)), Way(groups=("`a__g`",))]),
+        ("SELECT a.id, c.v FROM a LEFT JOIN b ON a.k = b.k LEFT JOIN a c ON c.id = b.id", [Way(parts=("k",)), Way(parts=("b__id",))]),
+        ("SELECT k FROM t WHERE NOT EXISTS (SELECT 1 FROM a WHERE a.k = t.k)", [Way(groups=("`k`",)), Way()]),
         ("SELECT a.id FROM a JOIN b ON a.v < b.v", None),
         ("SELECT id, rank() OVER (ORDER BY v) AS r FROM a", None),
     ],
@@ -58,6 +64,16 @@ def test_a_plan_that_occurs_twice_is_kept_once_and_rows_joined_by_two_columns_ar
     assert len(twice.steps) == 2
     apart = decided("SELECT x.id FROM a x JOIN a y ON x.k = y.v WHERE x.v > (SELECT count(*) FROM b)")
     assert apart.inputs == ("__g0", "__g1")
+    assert decided("SELECT id, rank() OVER (ORDER BY id) AS r FROM (SELECT x.id FROM a x LEFT JOIN a y ON x.k = y.v)").strategy is Strategy.RECOMPUTE
+
+
+def test_aggregates_over_the_same_rows_by_the_same_groups_are_kept_as_one() -> None:
+    counted = "(SELECT k, {items} FROM a GROUP BY k, g)"
+    joined = f"{counted.format(items='g, count(*) AS n')} x JOIN {counted.format(items='max(v) AS n')} y ON x.k = y.k"
+    found = decided(f"SELECT x.g, x.n, y.n AS top FROM {joined}")
+    assert found.strategy is Strategy.KEPT
+    assert "SELECT k AS `k`, g AS `g`, count(*) AS `n`, max(v) AS `n_`" in sql(found.lower)
+    assert decided("SELECT x.n FROM (SELECT count(*) AS n FROM a) x JOIN (SELECT max(v) AS n FROM b) y ON x.n < y.n").strategy is Strategy.STAGED
 
 
 @pytest.mark.parametrize(

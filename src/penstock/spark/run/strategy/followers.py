@@ -57,7 +57,7 @@ class Follower:
             return
         changed = {name: epoch.changed(self._sources[name]) for name in self._upper.places}
         if not any(changed.values()):
-            epoch.add(Replace(self.name, [], [], []))
+            self._add_nothing(epoch)
             return
         found = evaluate_parts(self._batch_session, self._upper, self._near(changed, epoch), {name: one.touched for name, one in changed.items()})
         is_part = pc.is_null(found["row"])
@@ -101,7 +101,7 @@ class Follower:
             self._place_all(first, epoch)
             return
         if not changed:
-            epoch.add(Replace(self.name, [], [], []))
+            self._add_nothing(epoch)
             return
         held = epoch.rows(self._partials)
         there, last = (held[:-1], held[-2]) if held and held[-1] == MORE else (held, None)
@@ -130,7 +130,7 @@ class Follower:
         if changed or epoch.first:
             self._add_partials(plan, epoch, partials_of(self._batch_session, plan, changed.old, changed.new))
         else:
-            epoch.add(Replace(self.name, [], [], []))
+            self._add_nothing(epoch)
 
     def _add_partials(self, plan: DeltaPlan, epoch: RowsAsOf, fresh: pa.Table, *, renewed: bool = False) -> None:
         """The changed groups: their stored partial results, if there are any, with what changed added, and what the plan makes of that."""
@@ -143,6 +143,9 @@ class Follower:
         gone = [key for key, _, count in counted if count == 0 and plan.delta.groups]
         epoch.add(Put(name, [(key, row) for key, row, count in counted if count or not plan.delta.groups], gone, log=False))
         epoch.add(self._replacement(result, None if renewed else parts))
+
+    def _add_nothing(self, epoch: RowsAsOf) -> None:
+        epoch.add(Replace(self.name, [], [], [], log=self._upper.above.is_view))
 
     def _replacement(self, found: pa.Table, parts: Sequence[str] | None = None) -> Replace:
         """What the plan gave, as the whole result, or as that of its `parts`."""
