@@ -123,7 +123,10 @@ def _innermost(text: str) -> str | None:
         return None
     own = text.split("\nTraceback (most recent call last)")[0]  # a trace of Python's inside repeats the causes, and ends otherwise
     causes = [(kind.rpartition(".")[2], words.strip()) for kind, words in _CAUSE.findall(own) if not kind.startswith("py4j.") and words.strip()]
-    return ": ".join(causes[-1]) if causes else None
+    if not causes:
+        return None
+    kind, words = causes[-1]
+    return f"the file {words} is missing" if kind == "NoSuchFileException" else f"{kind}: {words}"
 
 
 def _first_lines(text: str) -> str:

@@ -56,6 +56,12 @@ Caused by: org.apache.hadoop.fs.ChecksumException: Checksum error: file:/app/.pe
 """
 
 
+def test_a_file_that_is_not_there_is_reported_as_missing() -> None:
+    causes = "Caused by: java.io.FileNotFoundException: not there\nCaused by: java.nio.file.NoSuchFileException: /c/1.changelog\n"
+    text = f"An error occurred while calling o1.getResult.\n: org.apache.spark.SparkException: Job aborted\n\tat a.b(c:1)\n{causes}"
+    assert in_users_words(Exception(text), None).message == "the file /c/1.changelog is missing"
+
+
 def test_where_only_a_call_is_reported_to_have_failed_the_innermost_cause_is_reported() -> None:
     """It names the damaged file, which whoever has to restore it needs to know."""
     shown = in_users_words(Exception(DAMAGED), None)
