@@ -123,7 +123,7 @@ def until_drawn(page: Page, wanted: dict[str, float]) -> None:
 def test_without_a_session_there_is_a_login_and_no_data(browser: Browser, served: Served) -> None:
     other = browser.new_context().new_page()
     answers: list[Response] = []
-    other.on("response", answers.append)
+    other.on("response", lambda answer: answers.append(answer))
     other.goto(f"{served.url}/console/views/by_country")
     assert [(found.status, found.headers["x-content-type-options"]) for found in answers][:2] == [(303, "nosniff"), (200, "nosniff")]
     expect(other.get_by_label("Token")).to_be_visible()
