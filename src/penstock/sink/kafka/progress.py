@@ -27,6 +27,7 @@ TOPIC_CONFIG: Mapping[str, str] = {
     "min.cleanable.dirty.ratio": "0.1",
 }
 _NEAR_THE_END = 2_000
+_NO_LEADER_YET = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
 
 
 @dataclass(frozen=True)
@@ -98,9 +99,21 @@ def bounds(login: Config, topic: str, partitions: list[int]) -> dict[int, tuple[
     """The first offset and the end of each partition, open transactions included."""
     consumer = Consumer({**login, "group.id": "penstock", "isolation.level": "read_uncommitted"})
     try:
-        return {number: consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=PATIENCE_S) for number in partitions}
+        return {number: _bounds(consumer, TopicPartition(topic, number)) for number in partitions}
     finally:
         consumer.close()
+
+
+def _bounds(consumer: Consumer, place: TopicPartition) -> tuple[int, int]:
+    """A partition that was made just now has no leader for a moment."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return consumer.get_watermark_offsets(place, timeout=PATIENCE_S)
+        except KafkaException as failed:
+            if failed.args[0].code() not in _NO_LEADER_YET or time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
 
 
 def read_to(login: Config, topic: str, spans: Mapping[int, tuple[int, int]], look: Callable[[Message], None], patience_s: float) -> None:
