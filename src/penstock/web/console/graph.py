@@ -17,7 +17,6 @@ from penstock.web.console.door import PREFIX
 from penstock.web.console.frame import Console, figure, page, title
 
 _LOOK_S = 1.0
-_ABOUT = "Rows per second that views read of streams, and changes per second that views give on, over the last ten seconds."
 _WRITE = """(texts => texts.forEach((text, arrow) => {
   const found = document.querySelector(`.picture [data-arrow="${arrow}"]`); if (found) found.textContent = text;
 }))"""
